@@ -1,0 +1,1 @@
+"""The passive-aggressive family of online learners: exact, fast, and studied on real data."""
