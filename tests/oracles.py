@@ -6,7 +6,7 @@ Symbols: `w` weights, `x` example, `y` label in {-1, +1} (or a real target), `p 
 """
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq, lsq_linear, minimize
 
 VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
 
@@ -153,9 +153,7 @@ def pa_binary(X, y, variant="PA-I", C=1.0, fit_intercept=True, epochs=1, **optio
     `pa_active` with every label read; options: order, average, class_weight.
     """
     draws = np.zeros(epochs * len(X))
-    return pa_active(
-        X, y, draws, variant, C, rule="all", fit_intercept=fit_intercept, epochs=epochs, **options
-    )
+    return pa_active(X, y, draws, variant, C, rule="all", fit_intercept=fit_intercept, epochs=epochs, **options)
 
 
 def query_probability(p, rule, delta, query_rate):
@@ -199,9 +197,7 @@ def pa_active(
     return result(w, total, len(taus), fit_intercept, average, **counts)
 
 
-def pa_regression(
-    X, y, variant="PA-I", C=1.0, epsilon=0.1, fit_intercept=True, epochs=1, order=None, average=False
-):
+def pa_regression(X, y, variant="PA-I", C=1.0, epsilon=0.1, fit_intercept=True, epochs=1, order=None, average=False):
     """Online PA regression: w += tau sign(y - p) x, tau = step_size(|y - p| - epsilon, ...).
 
     PALS has no tube: w += tau x, tau = (y - p) / (n + 1/(2C)). `taus` holds the signed coefficient of x;
@@ -247,3 +243,179 @@ def pa_multiclass(
         total = total + W
     counts = {"n_updates": int(np.count_nonzero(taus)), "n_mistakes": n_mistakes, "taus": np.array(taus)}
     return result(W, total, len(taus), fit_intercept, average, **counts)
+
+
+# ---------------------------------------------------------------- kernel expansion
+
+
+def pa_kernel(
+    K_func, X, y, variant="PA-I", C=1.0, epsilon=None, epochs=1, order=None, average=False,
+    class_weight=(1.0, 1.0),
+):  # fmt: skip
+    """Kernel PA: p = sum_i a_i K(x_i, x), then a_t += tau y; given epsilon, regression: tau sign(y - p).
+
+    tau = step_size(residual, K(x, x), ...). No intercept. `support` lists example indices in the order they
+    entered (each once), `coef` their coefficients, `avg_coef` the mean coefficients over all steps.
+    """
+    a, total, scores, n_mistakes, n_updates = {}, {}, [], 0, 0
+    for i in stream(len(X), epochs, order):
+        x, p = X[i], sum(a_j * K_func(X[j], X[i]) for j, a_j in a.items())
+        side, residual, weight = float(y[i]), 1 - y[i] * p, class_weight[1 if y[i] > 0 else 0]
+        if epsilon is not None:
+            side, weight = (1.0 if variant == "PALS" else sign(y[i] - p)), 1.0
+            residual = y[i] - p if variant == "PALS" else abs(y[i] - p) - epsilon
+        tau = step_size(residual, K_func(x, x), variant, C * weight)
+        if tau != 0:
+            a[i] = a.get(i, 0.0) + tau * side
+        for j in a:
+            total[j] = total.get(j, 0.0) + a[j]
+        scores.append(p)
+        n_updates += tau != 0
+        n_mistakes += epsilon is None and sign(p) != y[i]
+    coef, avg_coef = np.array(list(a.values())), np.array([total[j] for j in a]) / max(1, len(scores))
+    counts = {"n_updates": n_updates, "n_mistakes": n_mistakes, "scores": np.array(scores)}
+    return {"support": list(a), "coef": avg_coef if average else coef, "avg_coef": avg_coef, **counts}
+
+
+# ---------------------------------------------------------------- mini-batches
+
+
+def box_qp(G, h, ridge, low, high, tol=1e-14, max_iter=300):
+    """Minimise 1/2 t'H t - h't, H = G G' + diag(ridge), over low <= t <= high; raise if there is no minimum.
+
+    Repeats a proximal step from t_k by bounded least squares, min 1/2 || [G'; sqrt(ridge); sqrt(rho)] t -
+    [0; 0; (h + rho t_k) / sqrt(rho)] ||^2, and keeps it, or the stationary point of H over its coordinates off
+    their bounds, when better by the measure || t - clip(t - gradient) ||. Rows are scaled to unit diagonal.
+    """
+    size = np.sqrt(np.sum(G**2, axis=1) + ridge)
+    G, h, ridge, low, high, rho = G / size[:, None], h / size, ridge / size**2, low * size, high * size, 1e-3
+    H, wall = (
+        G @ G.T + np.diag(ridge),
+        np.vstack([G.T, np.diag(np.sqrt(ridge)), np.sqrt(rho) * np.eye(len(h))]),
+    )
+
+    def violation(t):
+        return np.max(np.abs(t - np.clip(t - (H @ t - h), low, high))) / max(1.0, np.max(np.abs(h)))
+
+    t = best = np.clip(np.zeros(len(h)), low, high)
+    for _ in range(max_iter):
+        goal = np.r_[np.zeros(len(wall) - len(h)), (h + rho * t) / np.sqrt(rho)]
+        t = lsq_linear(wall, goal, (low, high), method="bvls", tol=1e-15, max_iter=1000).x
+        free, polished = (t > low) & (t < high), t.copy()
+        polished[free] -= np.linalg.lstsq(H[np.ix_(free, free)], (H @ t - h)[free])[0] if free.any() else 0
+        best = min(best, t, np.clip(polished, low, high), key=violation)
+        if violation(best) < tol:
+            break
+    if violation(best) > 1e-9:
+        raise ValueError(f"no minimum found, residual {violation(best):.1e}: do the constraints contradict?")
+    return best / size
+
+
+def batch_step(w, Xb, yb, variant, C=1.0):
+    """Solve min_v 1/2 ||v - w||^2 + C sum_k xi_k (PA-I) or C sum_k xi_k^2 s.t. y_k v.x_k >= 1 - xi_k.
+
+    Dual: max_tau -1/2 tau'A tau + l'tau, A_jk = y_j y_k x_j.x_k, l_k = 1 - y_k w.x_k, tau >= 0; PA-I also
+    tau_k <= C; PA-II has A + I/(2C); PALS (equality) tau = (A + I/(2C))^+ l. v = w + sum_k tau_k y_k x_k.
+    C may be one value per example. Zero rows are left out (tau 0). Returns (v, tau); v is unique, tau is so
+    when A (+ ridge) is invertible. PA raises ValueError when the constraints contradict each other.
+    """
+    w, yb = np.asarray(w, float), np.asarray(yb, float)
+    G, C = np.asarray(Xb, float) * yb[:, None], np.broadcast_to(np.asarray(C, float), yb.shape)
+    keep, taus = np.any(G != 0, axis=1), np.zeros(len(G))
+    if not keep.any():
+        return w.copy(), taus
+    G, C, m = G[keep], C[keep], int(keep.sum())
+    gaps, ridge = 1 - G @ w, 1 / (2 * C)
+    if variant == "PALS":
+        taus[keep] = np.linalg.pinv(G @ G.T + np.diag(ridge)) @ gaps
+    else:
+        high = C if variant == "PA-I" else np.full(m, np.inf)
+        taus[keep] = box_qp(G, gaps, ridge if variant == "PA-II" else np.zeros(m), np.zeros(m), high)
+    return w + G.T @ taus[keep], taus
+
+
+def batch_step_primal(w, Xb, yb, variant, C=1.0):
+    """Solve the problem of `batch_step` in (v, xi) itself, one slack per example."""
+    rows = np.asarray(Xb, float) * np.asarray(yb, float)[:, None]
+    return primal_qp(np.asarray(w, float), rows, np.ones(len(rows)), range(len(rows)), variant, C)
+
+
+def pa_batch(X, y, variant="PA-I", C=1.0, fit_intercept=True, batch_size=1, epochs=1, class_weight=(1.0, 1.0)):
+    """`batch_step` on consecutive groups, the last maybe short; mistakes are counted before a group's step."""
+    X, y = extend(X, fit_intercept), np.asarray(y)
+    w, taus, n_mistakes = np.zeros(X.shape[1]), [], 0
+    for _ in range(epochs):
+        for start in range(0, len(X), batch_size):
+            Xb, yb = X[start : start + batch_size], y[start : start + batch_size]
+            n_mistakes += sum(sign(np.dot(w, x)) != label for x, label in zip(Xb, yb, strict=True))
+            w, tau = batch_step(w, Xb, yb, variant, C * np.where(yb > 0, class_weight[1], class_weight[0]))
+            taus.extend(tau)
+    b = w[-1] if fit_intercept else 0.0
+    return {
+        "w": w[: X.shape[1] - bool(fit_intercept)],
+        "b": b,
+        "n_mistakes": n_mistakes,
+        "taus": np.array(taus),
+    }
+
+
+# ---------------------------------------------------------------- a budget on the expansion
+
+
+def budget_objective(change, p_t, K, y_t, C):
+    """1/2 ||f - f_t||^2 + C max(0, 1 - y_t f(x_t)), where f - f_t = sum_i change_i K(x_i, .), t last."""
+    return 0.5 * max(0.0, change @ K @ change) + C * max(0.0, 1 - y_t * (p_t + K[-1] @ change))
+
+
+def budget_support(policy, K, r, include_new=False):
+    """Which coefficients may change when r goes. removal: t; nearest: t and r's neighbour; projection: all.
+
+    The neighbour minimises K_rr - 2 K_rj + K_jj over the old support vectors (with `include_new`: t as well);
+    r itself never counts, so when r = t, removal changes nothing and nearest only t's neighbour.
+    """
+    t = len(K) - 1
+    if policy == "projection":
+        return [i for i in range(t + 1) if i != r]
+    V = {t}
+    if policy == "nearest":
+        others = [j for j in range(t + 1 if include_new else t) if j != r]
+        V |= {min(others, key=lambda j: K[r, r] - 2 * K[r, j] + K[j, j])} if others else set()
+    return sorted(V - {r})
+
+
+def budget_candidates(K, V, r, alpha_r, p_t, y_t, C):
+    """The three places the optimum over beta can be: no loss (tau = 0), full step (tau = C), loss exactly 0.
+
+    1/2 || -alpha_r k_r + sum_V beta_i k_i ||^2 + C hinge is stationary at K_VV beta = alpha_r K_Vr + tau y K_Vt
+    with tau = 0, tau = C, or tau from the extra equation y f(x_t) = 1. Every beta is allowed, so the lowest
+    objective among them is the minimum.
+    """
+    K_VV, K_Vt, goal = K[np.ix_(V, V)], y_t * K[V, -1], alpha_r * K[V, r]
+    kink = np.block([[K_VV, -K_Vt[:, None]], [K_Vt[None, :], np.zeros((1, 1))]])
+    right = np.r_[goal, 1 - y_t * (p_t - alpha_r * K[-1, r])]
+    yield np.linalg.lstsq(K_VV, goal)[0]
+    yield np.linalg.lstsq(K_VV, goal + C * K_Vt)[0]
+    yield np.linalg.lstsq(kink, right)[0][:-1]
+
+
+def budget_step(K, alpha, y_t, C, policy, include_new=False):
+    """Budgeted PA-I (Wang and Vucetic) by trying every removal r, the new example t included.
+
+    min_{r, beta} 1/2 ||f - f_t||^2 + C max(0, 1 - y_t f(x_t)), f = f_t - alpha_r k_r + sum_V beta_i k_i.
+    K is the Gram matrix of the old support vectors and, last, t; alpha the old coefficients (t has 0).
+    Returns dict(r, objective, coef, objectives, coefs): len(coef) = len(K), coef[r] = 0; lists run over r.
+    """
+    K, alpha = np.asarray(K, float), np.append(np.asarray(alpha, float), 0.0)
+    p_t, objectives, coefs = float(K[-1] @ alpha), [], []
+    for r in range(len(K)):
+        V, options = budget_support(policy, K, r, include_new), []
+        for beta in budget_candidates(K, V, r, alpha[r], p_t, y_t, C) if V else [np.zeros(0)]:
+            change = np.zeros(len(K))
+            change[r], change[V] = -alpha[r], beta
+            options.append((budget_objective(change, p_t, K, y_t, C), change))
+        value, change = min(options, key=lambda option: option[0])
+        objectives.append(value)
+        coefs.append(alpha + change)
+        coefs[-1][r] = 0.0
+    r = int(np.argmin(objectives))
+    return {"r": r, "objective": objectives[r], "coef": coefs[r], "objectives": objectives, "coefs": coefs}
