@@ -345,13 +345,14 @@ def _data_folder():
     return folder if folder.exists() else _PROJECT / folder
 
 
-def _cache_folder():
+def cache_folder():
+    """Folder for downloads and parsed copies: ``PA_LAB_CACHE`` if set, else the user's cache."""
     return Path(os.environ.get("PA_LAB_CACHE") or pooch.os_cache("pa_lab")).expanduser()
 
 
 def _copies(file):
     """Yield (source, path) of every copy on disk, in the order of the search."""
-    for source, folder in [("folder", _data_folder()), ("cache", _cache_folder())]:
+    for source, folder in [("folder", _data_folder()), ("cache", cache_folder())]:
         for suffix in (".bz2", ""):
             if folder and (path := folder / (file.path + suffix)).is_file():
                 yield source, path
@@ -361,9 +362,7 @@ def _bytes(path):
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DatasetError(
-            f"{path} cannot be read ({error.strerror}): make it readable or remove it"
-        ) from error
+        raise DatasetError(f"{path} cannot be read ({error.strerror}): make it readable or remove it") from error
 
 
 def _load_file(dataset, file):
@@ -393,7 +392,7 @@ def _fetch_file(dataset, file):
 
 
 def _cached_path(file, raw):
-    return _cache_folder() / (file.path + (".bz2" if raw.startswith(b"BZh") else ""))
+    return cache_folder() / (file.path + (".bz2" if raw.startswith(b"BZh") else ""))
 
 
 def _keep(path, raw):
@@ -413,7 +412,7 @@ def _download(file):
     import requests  # slow to import, and needed here only
 
     folder = os.environ.get("PA_LAB_DATA") or "not set"
-    missing = f"{file.path} is neither in PA_LAB_DATA ({folder}) nor in the cache ({_cache_folder()}) and"
+    missing = f"{file.path} is neither in PA_LAB_DATA ({folder}) nor in the cache ({cache_folder()}) and"
     advice = f"save a copy of {file.address} as {file.path} in either folder"
     if file.withdrawn:
         raise UnavailableError(f"{missing} its address is dead: {advice}")
@@ -484,13 +483,11 @@ def _parsed(dataset, file, raw, where):
 
     It is named after the sha256 of the bytes it came from, so it can only be missing, never out of date.
     """
-    path = _cache_folder() / "parsed" / f"{hashlib.sha256(raw).hexdigest()}.npz"
+    path = cache_folder() / "parsed" / f"{hashlib.sha256(raw).hexdigest()}.npz"
     if (arrays := _read_parsed(dataset, file, path)) is not None:
         return arrays
     X, y = _read(dataset, file, raw, where)
-    arrays = (
-        {"X": X} if dataset.nonzeros is None else {k: getattr(X, k) for k in ("data", "indices", "indptr")}
-    )
+    arrays = {"X": X} if dataset.nonzeros is None else {k: getattr(X, k) for k in ("data", "indices", "indptr")}
     try:
         with _replacing(path) as out:
             np.savez(out, digest=file.digest, y=y, **arrays)
@@ -532,7 +529,7 @@ def _replacing(path):
     cache folder tells, removes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _writing(_cache_folder()):
+    with _writing(cache_folder()):
         part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
         try:
             with open(part, "xb") as out:
@@ -579,9 +576,7 @@ def _load_stand_in(dataset, why):
         share = _positive_share(dataset)
         seed = zlib.crc32(dataset.name.encode())
         X, y = lookalike(sum(rows), dataset.n_features, share=share, nonzeros=dataset.nonzeros, seed=seed)
-        parts = [
-            (X[stop - n : stop], y[stop - n : stop]) for n, stop in zip(rows, np.cumsum(rows), strict=True)
-        ]
+        parts = [(X[stop - n : stop], y[stop - n : stop]) for n, stop in zip(rows, np.cumsum(rows), strict=True)]
     return _bunch(dataset, parts, "stand-in", [content_digest(X, y) for X, y in parts])
 
 
@@ -592,9 +587,7 @@ def _positive_share(dataset):
 def _row_cap():
     value = os.environ.get("PA_LAB_STAND_IN_ROWS") or str(sys.maxsize)
     if not value.isdigit() or int(value) < 10:
-        raise ValueError(
-            f"PA_LAB_STAND_IN_ROWS is {value!r}: give a whole number of at least 10, or unset it"
-        )
+        raise ValueError(f"PA_LAB_STAND_IN_ROWS is {value!r}: give a whole number of at least 10, or unset it")
     return int(value)
 
 
@@ -635,9 +628,7 @@ def _verify():
 
 def main(argv=None):
     """Run the command line: list, `fetch NAME...` or `verify`; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m pa_lab.datasets", description="List, fetch, verify data."
-    )
+    parser = argparse.ArgumentParser(prog="python -m pa_lab.datasets", description="List, fetch, verify data.")
     commands = parser.add_subparsers(dest="command")
     fetch_parser = commands.add_parser("fetch", help="bring sets into the cache")
     fetch_parser.add_argument("names", nargs="+", metavar="NAME")

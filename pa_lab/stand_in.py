@@ -169,9 +169,7 @@ def lookalike(n_rows, n_features, *, share=0.5, nonzeros=None, seed=0):
     if nonzeros is None:
         X = rng.standard_normal((n_rows, n_features))
     else:
-        X = sp.csr_matrix(
-            (rng.random((n_rows, n_features), np.float32) < nonzeros / n_features).astype(float)
-        )
+        X = sp.csr_matrix((rng.random((n_rows, n_features), np.float32) < nonzeros / n_features).astype(float))
     linear, bend, turn = (_standard(X @ direction) for direction in (w, v, u))
     score = linear + 0.7 * bend * turn + 0.5 * rng.standard_normal(n_rows)
     y = np.full(n_rows, -1)

@@ -185,9 +185,7 @@ def test_damaged_cache_copy_is_dropped_with_a_note(tmp_path, tiny):
 
 
 def test_unknown_name_suggests_and_lists():
-    with pytest.raises(
-        ValueError, match=r"unknown data set 'ijcn1': did you mean 'ijcnn1'\? choose one of ij"
-    ):
+    with pytest.raises(ValueError, match=r"unknown data set 'ijcn1': did you mean 'ijcnn1'\? choose one of ij"):
         load("ijcn1")
 
 
@@ -220,9 +218,7 @@ def test_damaged_comma_separated_file_is_an_error(tmp_path, text):
 
 
 def test_missing_data_says_where_to_put_it(tmp_path):
-    with pytest.raises(
-        UnavailableError, match=r"neither in PA_LAB_DATA .* PA_LAB_OFFLINE .* save a copy of https"
-    ):
+    with pytest.raises(UnavailableError, match=r"neither in PA_LAB_DATA .* PA_LAB_OFFLINE .* save a copy of https"):
         load("w8a", stand_in=False)
     with pytest.raises(UnavailableError, match=r"address is dead.*since withdrawn"):
         load("diabetes", stand_in=False)
@@ -338,9 +334,7 @@ def test_killed_download_leaves_nothing(tmp_path, site):
 
 def test_killed_write_is_cleaned_up_by_the_next(tmp_path, tiny):
     put(tmp_path / "data", "tiny", TEXT)
-    slow = (
-        "datasets.np.savez = lambda out, **_: (out.write(b'half'), out.flush(), __import__('time').sleep(60))"
-    )
+    slow = "datasets.np.savez = lambda out, **_: (out.write(b'half'), out.flush(), __import__('time').sleep(60))"
     kill_once(child(slow, "load('tiny')"), lambda: list(tmp_path.rglob("*.part")))
     assert leftovers(tmp_path)
     load("tiny")

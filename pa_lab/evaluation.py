@@ -1,0 +1,277 @@
+"""Scores, cross-validation, repetition over seeds and progressive validation: how every experiment here is measured.
+
+Labels are -1 and +1, ``decision`` is what ``decision_function`` returns, and a frame has a row per run ("long form").
+"""
+
+import os
+import time
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from joblib import Memory, Parallel, delayed
+from scipy import stats
+from sklearn import metrics
+from sklearn.base import clone
+from tqdm.auto import tqdm
+
+from pa_lab.datasets import cache_folder
+
+METRICS = ("accuracy", "balanced_accuracy", "f1", "average_precision", "auc", "mcc")
+
+
+def scores(y, decision, threshold=0.0):
+    """The six scores of a decision: four at a threshold, average precision and AUC from the decision values.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        True labels in {-1, +1}.
+    decision : ndarray of shape (n,)
+        Decision values; above ``threshold`` means +1.
+    threshold : float, default=0.0
+        Where to cut.
+
+    Returns
+    -------
+    dict
+        A fraction (MCC: from -1 to 1) for each name in ``METRICS``.
+
+    Examples
+    --------
+    >>> scores(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))["accuracy"]
+    0.75
+    """
+    predicted = np.where(decision > threshold, 1, -1)
+    return {
+        "accuracy": float(metrics.accuracy_score(y, predicted)),
+        "balanced_accuracy": float(metrics.balanced_accuracy_score(y, predicted)),
+        "f1": float(metrics.f1_score(y, predicted, zero_division=0.0)),
+        "average_precision": float(metrics.average_precision_score(y, decision)),
+        "auc": float(metrics.roc_auc_score(y, decision)),
+        "mcc": float(metrics.matthews_corrcoef(y, predicted)),
+    }
+
+
+def grid(**axes):
+    """Every combination of the named axes, as a list of dicts in a fixed order.
+
+    >>> grid(C=[0.1, 1.0], seed=range(2))[1]
+    {'C': 0.1, 'seed': 1}
+    """
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+def sweep(run, settings, n_jobs=2, label="runs", **shared):
+    """Call ``run(**setting, **shared)`` for every setting, in parallel through joblib, with a progress bar.
+
+    The result does not depend on ``n_jobs`` or on the backend as long as ``run`` draws its randomness from its
+    setting; ``with joblib.parallel_config(backend="dask"):`` spreads the same sweep over a cluster.
+
+    Parameters
+    ----------
+    run : callable
+        Returns a dict of results, or a list of such dicts.
+    settings : list of dict
+        What to call it with, as from `grid`.
+    n_jobs : int, default=2
+        Number of worker processes.
+    label : str, default="runs"
+        Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides it.
+    **shared
+        Arguments that are the same for every call, such as the data.
+
+    Returns
+    -------
+    DataFrame
+        A row per result, in the order of the settings: the setting's columns, then the result's.
+
+    Examples
+    --------
+    >>> sweep(lambda C: {"twice": 2 * C}, grid(C=[1, 2]), n_jobs=1)["twice"].tolist()
+    [2, 4]
+    """
+    jobs = (delayed(run)(**setting, **shared) for setting in settings)
+    with tqdm(total=len(settings), desc=label, leave=False, disable=os.environ.get("PA_LAB_PROGRESS") == "0") as bar:
+        rows = []
+        for setting, result in zip(settings, Parallel(n_jobs=n_jobs, return_as="generator")(jobs), strict=True):
+            rows += [setting | row for row in (result if isinstance(result, list) else [result])]
+            bar.update()
+    return pd.DataFrame(rows)
+
+
+def summarize(frame, by, values):
+    """Mean, standard deviation and 95 % interval of the mean (Student t) of some columns, by group.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per run.
+    by : str or list of str
+        Grouping columns.
+    values : list of str
+        Columns to summarize.
+
+    Returns
+    -------
+    DataFrame
+        Grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``, ``V_high``; the last
+        three are equal to 0 or the mean where there is one run only.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"rule": ["PA", "PA"], "f1": [0.4, 0.6]})
+    >>> summarize(runs, "rule", ["f1"]).round(2).to_csv(index=False).split()
+    ['rule,n,f1,f1_sd,f1_low,f1_high', 'PA,2,0.5,0.14,-0.77,1.77']
+    """
+    groups = frame.groupby(by, sort=False, dropna=False)
+    out = groups.size().rename("n").reset_index()
+    half_t = stats.t.ppf(0.975, np.maximum(out["n"] - 1, 1)) / np.sqrt(out["n"])
+    for value in values:
+        mean = groups[value].mean().to_numpy()
+        sd = groups[value].std(ddof=1).fillna(0.0).to_numpy()
+        out[value], out[f"{value}_sd"] = mean, sd
+        out[f"{value}_low"], out[f"{value}_high"] = mean - half_t * sd, mean + half_t * sd
+    return out
+
+
+def corrected_t_test(differences, n_train, n_test):
+    """Corrected resampled t-test of Nadeau and Bengio (2003) on paired differences over splits.
+
+    Training sets of different splits overlap, so the naive variance is too small: the factor ``1/k`` becomes
+    ``1/k + n_test/n_train``.
+
+    Parameters
+    ----------
+    differences : array of shape (k,)
+        Score of one method minus score of the other, by split.
+    n_train, n_test : int
+        Rows a split trains and tests on.
+
+    Returns
+    -------
+    dict
+        ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``.
+
+    Examples
+    --------
+    >>> corrected_t_test([0.1, 0.2, 0.3], 90, 10)["p"] < 0.15
+    True
+    """
+    differences = np.asarray(differences, dtype=float)
+    k = len(differences)
+    error = np.sqrt((1 / k + n_test / n_train) * differences.var(ddof=1))
+    mean = differences.mean()
+    half = stats.t.ppf(0.975, k - 1) * error
+    t = mean / error if error > 0 else np.copysign(np.inf, mean) if mean else 0.0
+    return {
+        "mean": float(mean),
+        "low": float(mean - half),
+        "high": float(mean + half),
+        "t": float(t),
+        "p": float(2 * stats.t.sf(abs(t), k - 1)),
+    }
+
+
+def cross_validate(estimators, X, y, splits, score=scores, n_jobs=2, label="folds"):
+    """Fit each named estimator on each split's training rows and score it on the rest.
+
+    Parameters
+    ----------
+    estimators : dict of str to estimator
+        What to compare.
+    X, y : arrays of shape (n, d) and (n,)
+        Training data.
+    splits : list of (train, test) index arrays
+        For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
+    score : callable, default=scores
+        ``score(y, decision)`` returning a dict.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``method``, ``fold`` and the scores.
+    """
+    return sweep(
+        _one_fold, grid(method=list(estimators), fold=range(len(splits))), n_jobs, label,
+        estimators=estimators, X=X, y=y, splits=splits, score=score,
+    )  # fmt: skip
+
+
+def _one_fold(method, fold, estimators, X, y, splits, score):
+    train, test = splits[fold]
+    model = clone(estimators[method]).fit(X[train], y[train])
+    return score(y[test], model.decision_function(X[test]))
+
+
+def progressive(model, X, y, every=500):
+    """Test, then train: feed the rows in order and record the counters as the stream goes by.
+
+    Parameters
+    ----------
+    model : PAClassifier or PARegressor
+        Fed through ``partial_fit``; its own counters are read, so each mistake was made before its update.
+    X, y : arrays of shape (n, d) and (n,)
+        The stream.
+    every : int, default=500
+        Rows between two readings.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``seen``, ``mistakes``, ``updates``, ``queries``; a row every so many examples and one at the end.
+    """
+    options = {"classes": np.unique(y)} if hasattr(model, "decision_function") else {}
+    rows = []
+    for start in range(0, X.shape[0], every):
+        model.partial_fit(X[start : start + every], y[start : start + every], **options)
+        rows.append((model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_queries_))
+    return pd.DataFrame(rows, columns=["seen", "mistakes", "updates", "queries"])
+
+
+def flip_labels(y, rate, rng, among=None):
+    """A copy of ``y`` with a share of its labels flipped, drawn uniformly without replacement.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels in {-1, +1}.
+    rate : float in [0, 1]
+        Share of the candidates to flip, rounded to a whole number of rows.
+    rng : numpy.random.Generator
+        Source of the draw.
+    among : {-1, +1} or None, default=None
+        Flip only labels of this sign.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
+    np.float64(0.0)
+    """
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate must be between 0 and 1; got {rate!r}.")
+    candidates = np.arange(len(y)) if among is None else np.flatnonzero(y == among)
+    flipped = y.copy()
+    flipped[rng.choice(candidates, round(rate * len(candidates)), replace=False)] *= -1
+    return flipped
+
+
+def timed_fit(model, X, y):
+    """Fit a clone and return it with the seconds it took.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> timed_fit(LinearRegression(), [[0.0], [1.0]], [0.0, 1.0])[1] > 0
+    True
+    """
+    start = time.perf_counter()
+    fitted = clone(model).fit(X, y)
+    return fitted, time.perf_counter() - start
+
+
+def cached_fit(model, X, y):
+    """As `timed_fit`, remembered between runs by the content of ``model``, ``X`` and ``y``: for slow baselines."""
+    return Memory(cache_folder() / "fits", verbose=0).cache(timed_fit)(model, X, y)

@@ -1,0 +1,514 @@
+"""Linear passive-aggressive learners: compiled loops over dense or CSR rows, behind scikit-learn's interface.
+
+Glossary: ``W`` weights, a row per class (one row for two classes), whose last column is the intercept; ``p`` score;
+``tau`` step size; ``one`` the constant feature behind the intercept (1.0, or 0.0 without one); ``drift`` what lazy
+averaging needs; ``counts`` examples seen, updates, mistakes and labels asked for.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from numba import njit
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from pa_lab.active import ALL, QUERIES, query_probability
+from pa_lab.rows import add, as_rows, score, squared_norm
+from pa_lab.rules import PALS, VARIANTS, epsilon_insensitive, hinge, step
+
+SEEN, UPDATES, MISTAKES, QUERIED = range(4)
+NO_BUDGET = np.iinfo(np.int64).max
+NO_TRACE = np.empty((0, 2))
+NO_DRAWS = np.empty(0)
+
+
+@njit(cache=True, error_model="numpy")
+def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, variant, C, epsilon,
+              query, draws, delta, query_rate, label_budget):  # fmt: skip
+    """One pass of two-class PA (``y`` in {-1, +1}, ``epsilon`` < 0) or of PA regression, in place.
+
+    ``C`` holds the aggressiveness for negative and for positive targets; ``order`` the rows in the order they come.
+    A ``trace`` with a row per example records the score before the update and tau. Labels not asked for are not read.
+    Returns a number that is finite exactly if every score was.
+    """
+    classifies = epsilon < 0.0
+    by_residual = not classifies or variant == PALS
+    tube = max(epsilon, 0.0)
+    finite = 0.0
+    for t in range(y.shape[0]):
+        i = t if order is None else order[t]
+        p = score(data, indices, indptr, i, one, W, 0)
+        finite += p - p
+        if trace.shape[0] > 0:
+            trace[t, 0] = p
+            trace[t, 1] = 0.0
+        counts[SEEN] += 1
+        if counts[QUERIED] >= label_budget:
+            continue
+        if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
+            continue
+        counts[QUERIED] += 1
+        target = y[i]
+        loss = epsilon_insensitive(target, p, tube) if by_residual else hinge(target, p)
+        if loss == 0.0:
+            continue
+        counts[MISTAKES] += not classifies or (p > 0.0) != (target > 0.0)
+        tau = step(variant, loss, squared_norm(data, indices, indptr, i, one), C[int(target > 0.0)])
+        if tau == 0.0:
+            continue
+        counts[UPDATES] += 1
+        if trace.shape[0] > 0:
+            trace[t, 1] = tau
+        upwards = p < target if by_residual else target > 0.0
+        by = tau if upwards else -tau
+        add(data, indices, indptr, i, one, by, W, 0)
+        if drift.shape[0] > 0:
+            add(data, indices, indptr, i, one, by * (counts[SEEN] - 1), drift, 0)
+    return finite
+
+
+@njit(cache=True, error_model="numpy")
+def learn_many(data, indices, indptr, y, order, W, drift, counts, trace, one, variant, C, epsilon,
+               query, draws, delta, query_rate, label_budget):  # fmt: skip
+    """One pass of multiclass PA, as `learn_two`; ``y`` holds class indices (Crammer et al., section 7).
+
+    The right class is set against the highest-scoring wrong one; both move, so the squared norm counts twice.
+    """
+    n_classes = W.shape[0]
+    scores = np.empty(n_classes)
+    finite = 0.0
+    for t in range(y.shape[0]):
+        i = t if order is None else order[t]
+        first = 0
+        for k in range(n_classes):
+            scores[k] = score(data, indices, indptr, i, one, W, k)
+            finite += scores[k] - scores[k]
+            if scores[k] > scores[first]:
+                first = k
+        second = 1 if first == 0 else 0
+        for k in range(n_classes):
+            if k != first and scores[k] > scores[second]:
+                second = k
+        if trace.shape[0] > 0:
+            trace[t, 0] = scores[first] - scores[second]
+            trace[t, 1] = 0.0
+        counts[SEEN] += 1
+        if counts[QUERIED] >= label_budget:
+            continue
+        if query != ALL and draws[t] >= query_probability(query, scores[first] - scores[second], delta, query_rate):
+            continue
+        counts[QUERIED] += 1
+        right = int(y[i])
+        wrong = second if first == right else first
+        margin = scores[right] - scores[wrong]
+        loss = epsilon_insensitive(1.0, margin, 0.0) if variant == PALS else hinge(1.0, margin)
+        if loss == 0.0:
+            continue
+        counts[MISTAKES] += first != right
+        tau = step(variant, loss, 2.0 * squared_norm(data, indices, indptr, i, one), C[right])
+        if tau == 0.0:
+            continue
+        counts[UPDATES] += 1
+        if trace.shape[0] > 0:
+            trace[t, 1] = tau
+        towards = tau if margin < 1.0 else -tau
+        for k, by in ((right, towards), (wrong, -towards)):
+            add(data, indices, indptr, i, one, by, W, k)
+            if drift.shape[0] > 0:
+                add(data, indices, indptr, i, one, by * (counts[SEEN] - 1), drift, k)
+    return finite
+
+
+def averaged(W, drift, n_seen):
+    """Mean of the weights after each example: ``w_{T+1} - drift / T``, with ``drift = sum (t - 1)(w_{t+1} - w_t)``.
+
+    >>> averaged(np.array([[4.0]]), np.array([[6.0]]), 3)
+    array([[2.]])
+    """
+    return W - drift / max(n_seen, 1)
+
+
+class _Stream(BaseEstimator):
+    """What the learners share: weights, counters, random draws, and the passes over the data."""
+
+    def _begin(self, n_rows, n_features):
+        """Start from zero weights and counters, with a random stream for orders and one for queries."""
+        self._weights = np.zeros((n_rows, n_features + 1))
+        self._drift = np.zeros_like(self._weights) if self.average else np.empty((0, n_features + 1))
+        self._counts = np.zeros(4, dtype=np.int64)
+        self._order_rng, self._query_rng = _generator(self.random_state).spawn(2)
+
+    def _check(self, X, y, reset):
+        """Rows and targets as the loops want them; NaN and infinity in X are found by the loop, in its one pass."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+        if hasattr(X, "indptr") and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE):
+        """Run the loop over the rows; on bad numbers raise and leave the model as it was."""
+        W, drift, counts = self._weights.copy(), self._drift.copy(), self._counts.copy()
+        loop = learn_two if len(W) == 1 else learn_many
+        query = QUERIES.index(getattr(self, "query", "all"))
+        budget = getattr(self, "label_budget", None)
+        order = None
+        for _ in range(epochs):
+            if shuffle:
+                order = self._order_rng.permutation(X.shape[0])
+            draws = NO_DRAWS if query == ALL else self._query_rng.random(X.shape[0])
+            finite = loop(
+                *as_rows(X), y, order, W, drift, counts, trace, float(self.fit_intercept),
+                VARIANTS.index(self.variant), C, epsilon, query, draws, float(getattr(self, "delta", 1.0)),
+                float(getattr(self, "query_rate", None) or 0.0), NO_BUDGET if budget is None else budget,
+            )  # fmt: skip
+            if not (np.isfinite(finite) and np.isfinite(W).all()):
+                assert_all_finite(X, input_name="X")
+                raise ValueError(f"X holds values so large or so small (up to {abs(X).max():.3g}) that the weights "
+                                 "overflow: scale the features, for example with StandardScaler.")  # fmt: skip
+        self._weights, self._drift, self._counts = W, drift, counts
+        self._publish()
+        return self
+
+    def _publish(self):
+        """Show weights and counters under scikit-learn's names."""
+        W = averaged(self._weights, self._drift, self._counts[SEEN]) if len(self._drift) else self._weights
+        self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+        self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts.tolist()
+        self.n_iter_ = self.max_iter
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+_SHARED_CONSTRAINTS = {
+    "variant": [StrOptions(set(VARIANTS))],
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "fit_intercept": ["boolean"],
+    "average": ["boolean"],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+    "warm_start": ["boolean"],
+    "random_state": ["random_state", np.random.Generator],
+}
+
+
+class PAClassifier(LinearClassifierMixin, _Stream):
+    """Linear passive-aggressive classifier: each update is the exact solution of its constrained problem.
+
+    On an example with positive loss the weights move by ``tau y x``, the least that solves
+
+        min over w of 1/2 ||w - w_t||^2 (+ C xi for PA-I, + C xi^2 for PA-II)  with  y (w . x) >= 1 (- xi)
+
+    (Crammer et al., 2006, eqs. 2 to 6); PALS asks for equality (Perez-Suay et al., eqs. 7 and 8). The intercept is a
+    weight on a constant 1, so it counts in the squared norm. With more than two classes, the right class is set
+    against the highest-scoring wrong one (Crammer et al., section 7).
+
+    Parameters
+    ----------
+    variant : {"PA", "PA-I", "PA-II", "PALS"}, default="PA-I"
+        The rule for the step size; see `pa_lab.rules`.
+    C : float > 0, default=1.0
+        Aggressiveness: the price of slack. PA ignores it.
+    fit_intercept : bool, default=True
+        Learn an intercept, as a weight on a constant feature 1.
+    average : bool, default=False
+        Predict with the mean of the weights after each example instead of the last weights.
+    max_iter : int >= 1, default=1
+        Passes over the data made by `fit`.
+    shuffle : bool, default=False
+        Whether `fit` draws a new order of the rows for each pass.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on ``C``, by class.
+    query : {"all", "margin", "random"}, default="all"
+        Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, or with a fixed rate. A label
+        not asked for is not used.
+    delta : float > 0, default=1.0
+        Smoothing of ``query="margin"``; the theory of Lu, Zhao and Hoi (2014) wants at least 1.
+    query_rate : float in [0, 1] or None, default=None
+        Probability of asking with ``query="random"``.
+    label_budget : int >= 0 or None, default=None
+        Number of labels after which no more are asked for.
+    warm_start : bool, default=False
+        Let `fit` go on from the weights and counters of the last call.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the orders and the queries.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    n_seen_, n_updates_, n_mistakes_, n_queries_ : int
+        Examples seen, updates made, mistakes made before each update (among the labels asked for), labels asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pa_lab import PAClassifier
+    >>> model = PAClassifier(variant="PA").fit(np.array([[2.0], [-2.0]]), ["on", "off"])
+    >>> model.coef_.round(3), model.intercept_.round(3), model.n_updates_
+    (array([[0.48]]), array([-0.04]), 2)
+    >>> model.predict([[1.0]]).tolist()
+    ['on']
+    """
+
+    _parameter_constraints = _SHARED_CONSTRAINTS | {
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "query": [StrOptions(set(QUERIES))],
+        "delta": [Interval(Real, 0, None, closed="neither")],
+        "query_rate": [Interval(Real, 0, 1, closed="both"), None],
+        "label_budget": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    def __init__(self, variant="PA-I", C=1.0, fit_intercept=True, average=False, max_iter=1, shuffle=False,
+                 class_weight=None, query="all", delta=1.0, query_rate=None, label_budget=None, warm_start=False,
+                 random_state=None):  # fmt: skip
+        self.variant = variant
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.query = query
+        self.delta = delta
+        self.query_rate = query_rate
+        self.label_budget = label_budget
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn from scratch (or on, with ``warm_start``) in ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples, in the order of the stream.
+        y : array of shape (n_samples,)
+            Labels: any two or more, numbers or strings.
+
+        Returns
+        -------
+        self : PAClassifier
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, empty input, fewer than two classes, continuous labels, or parameters out of range.
+        """
+        X, y = self._check(X, y, reset=True)
+        goes_on = self.warm_start and hasattr(self, "_weights")
+        if not goes_on:
+            self.classes_ = _classes(y)
+            self._begin(1 if len(self.classes_) == 2 else len(self.classes_), X.shape[1])
+        codes = _encode(y, self.classes_)
+        return self._stream(X, codes, self._C_by_class(y), self.max_iter, self.shuffle)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None):
+        """Learn from the next rows of the stream, in the order given.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array of shape (n_samples,)
+            Labels.
+        classes : array of shape (n_classes,), default=None
+            All labels that may ever come; needed at the first call.
+
+        Returns
+        -------
+        self : PAClassifier
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; also for ``classes`` missing at the first call or changed later, for a label that is not
+            among them, and for ``class_weight="balanced"``, which needs all labels at once.
+        """
+        first = not hasattr(self, "_weights")
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        X, y = self._check(X, y, reset=first)
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' is not supported for partial_fit, which does not see all "
+                             "labels at once: pass a dict of weights.")  # fmt: skip
+        if classes is not None:
+            classes = np.unique(classes)
+            if not first and not np.array_equal(classes, self.classes_):
+                raise ValueError(f"classes={classes!r} is not the same as on the last call: {self.classes_!r}.")
+        if first:
+            self.classes_ = _at_least_two(classes)
+            self._begin(1 if len(classes) == 2 else len(classes), X.shape[1])
+        return self._stream(X, _encode(y, self.classes_), self._C_by_class(y))
+
+    def _C_by_class(self, y):
+        """``C`` times the class weight, by class."""
+        if self.class_weight is None:
+            return np.full(len(self.classes_), float(self.C))
+        return self.C * compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+
+
+class PARegressor(RegressorMixin, _Stream):
+    """Linear passive-aggressive regressor with an epsilon-insensitive tube (Crammer et al., 2006, section 5).
+
+    Outside the tube ``|y - w . x| <= epsilon`` the weights move by ``sign(y - p) tau x``, with the same step sizes as
+    in classification; the intercept is a weight on a constant 1 and counts in the squared norm.
+
+    Parameters
+    ----------
+    variant : {"PA", "PA-I", "PA-II", "PALS"}, default="PA-I"
+        The rule for the step size. PALS is PA-II with ``epsilon`` taken as 0.
+    C : float > 0, default=1.0
+        Aggressiveness. PA ignores it.
+    epsilon : float >= 0, default=0.1
+        Half-width of the tube, in units of ``y``.
+    fit_intercept, average, max_iter, shuffle, warm_start, random_state
+        As in `PAClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    n_seen_, n_updates_, n_mistakes_, n_queries_ : int
+        Examples seen, updates made, predictions outside the tube, labels used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pa_lab import PARegressor
+    >>> model = PARegressor(variant="PA", epsilon=0.0).fit(np.array([[1.0], [3.0]]), [2.0, 4.0])
+    >>> model.predict([[3.0]]).round(6).tolist()
+    [4.0]
+    """
+
+    _parameter_constraints = _SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
+
+    def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, fit_intercept=True, average=False, max_iter=1,
+                 shuffle=False, warm_start=False, random_state=None):  # fmt: skip
+        self.variant = variant
+        self.C = C
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn from scratch (or on, with ``warm_start``) in ``max_iter`` passes; see `PAClassifier.fit`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples, in the order of the stream.
+        y : array of shape (n_samples,)
+            Targets, finite numbers.
+
+        Returns
+        -------
+        self : PARegressor
+        """
+        return self._learn(X, y, not (self.warm_start and hasattr(self, "_weights")), self.max_iter, self.shuffle)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y):
+        """Learn from the next rows of the stream, in the order given; parameters and result as for `fit`."""
+        return self._learn(X, y, not hasattr(self, "_weights"))
+
+    def _learn(self, X, y, starts, *passes):
+        X, y = self._check(X, y, reset=starts)
+        y = y.astype(np.float64, copy=False)
+        assert_all_finite(y, input_name="y")
+        if starts:
+            self._begin(1, X.shape[1])
+        epsilon = 0.0 if self.variant == "PALS" else float(self.epsilon)
+        return self._stream(X, y, np.full(2, float(self.C)), *passes, epsilon=epsilon)
+
+    def _publish(self):
+        super()._publish()
+        self.coef_ = self.coef_[0]
+
+    def predict(self, X):
+        """Predicted targets.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        return X @ self.coef_ + self.intercept_
+
+
+def _generator(random_state):
+    """A Generator from anything scikit-learn or NumPy accepts as a seed."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(np.iinfo(np.int32).max)
+    return np.random.default_rng(random_state)
+
+
+def _at_least_two(classes):
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least 2 classes; got {len(classes)} class: {classes!r}.")
+    return classes
+
+
+def _classes(y):
+    """Sorted labels. Two whole numbers, the usual case, are found without sorting."""
+    if y.dtype.kind in "iubf":
+        classes = np.array([y.min(), y.max()])
+        if classes[0] == np.floor(classes[0]) and ((y == classes[0]) | (y == classes[1])).all():
+            return _at_least_two(np.unique(classes))
+    check_classification_targets(y)
+    return _at_least_two(np.unique(y))
+
+
+def _encode(y, classes):
+    """Labels as the loops want them: -1.0 and 1.0 for two classes, else class indices; unknown labels are named."""
+    if len(classes) == 2:
+        high = y == classes[1]
+        known = high | (y == classes[0])
+        codes = np.where(high, 1.0, -1.0)
+    else:
+        index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        known = classes[index] == y
+        codes = index.astype(np.float64)
+    if not known.all():
+        raise ValueError(f"y holds the label {y[~known][0]!r}, which is not among the classes {classes!r}.")
+    return codes
