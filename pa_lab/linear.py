@@ -271,7 +271,7 @@ class PAClassifier(LinearClassifierMixin, _Stream):
     >>> from pa_lab import PAClassifier
     >>> model = PAClassifier(variant="PA").fit(np.array([[2.0], [-2.0]]), ["on", "off"])
     >>> model.coef_.round(3), model.intercept_.round(3), model.n_updates_
-    (array([[0.48]]), array([-0.04]), 2)
+    (array([[0.56]]), array([0.12]), 2)
     >>> model.predict([[1.0]]).tolist()
     ['on']
     """
