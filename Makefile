@@ -1,0 +1,53 @@
+# Needs make and Python 3.11 or later with venv; all the rest goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help report test lint unit notebooks bench clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+report: $(STAMP)  ## Run the notebooks and compile the report (ONLY=02 for one notebook)
+	@$(PY) report/build.py $(if $(ONLY),--only $(ONLY))
+
+test: lint unit notebooks  ## Lint, unit tests, then every notebook
+
+lint: $(STAMP)  ## Check style and format
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+unit: $(STAMP)
+	$(PY) -m pytest
+
+# Real data: every output must come out as stored. Otherwise the cells must run, on a small stand-in.
+# pytest's own settings make any warning an error, which is not for the machinery of Jupyter.
+NBVAL = PA_LAB_OUTPUT="$(CURDIR)/build/test" $(PY) -m pytest notebooks --nbval-current-env \
+	--nbval-sanitize-with=tests/nbval_sanitize.cfg -n 2 --dist loadfile -o filterwarnings=
+notebooks: $(STAMP)
+	@mode=$$($(PY) report/build.py --mode) && if [ "$$mode" = real ]; then \
+		echo "notebooks: real data found, so every output is compared"; \
+		$(NBVAL) --nbval; \
+	else \
+		echo "notebooks: no real data, so the cells only have to run, on stand-in data"; \
+		PA_LAB_STAND_IN=1 PA_LAB_STAND_IN_ROWS=4000 $(NBVAL) --nbval-lax; \
+	fi
+
+bench: $(STAMP)  ## Measure speed against other implementations
+	@$(PY) tests/bench.py
+
+clean:  ## Remove what was built, save the environment
+	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# The stamp is made last: an installation that was cut short is taken up again. An environment that does
+# not run (cut short itself, or its Python is gone) is made anew.
+$(STAMP): requirements.txt pyproject.toml
+	@rm -f $@
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \
+		"This project needs Python 3.11 or later; $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v[:2])'
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@

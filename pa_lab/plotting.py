@@ -1,0 +1,224 @@
+"""One look for every figure. Functions take `(ax, frame)`, draw what the frame holds and compute nothing.
+
+Colours are Okabe and Ito's, told apart by colour-blind readers; line styles and markers repeat the
+distinction, so that a figure also reads in grey.
+"""
+
+from itertools import cycle
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
+
+# method: colour, line style, marker
+_LOOK = {
+    "PA": (VERMILION, "-", "o"),
+    "PA-I": (BLUE, "-", "s"),
+    "PA-II": (GREEN, "-", "^"),
+    "PALS": (PURPLE, "-", "D"),
+    "LIBLINEAR": (BLACK, "--", "v"),
+    "LIBSVM": (GREY, "--", "P"),
+    "SGD": (ORANGE, "--", "X"),
+    "perceptron": (ORANGE, ":", "<"),
+    "random": (SKY, "-.", ">"),
+    "margin": (BLUE, "-", "s"),
+    "all": (BLACK, "-", "o"),
+    "removal": (VERMILION, "-.", "v"),
+    "nearest": (ORANGE, "--", "^"),
+    "projection": (GREEN, "-", "D"),
+    "oldest": (GREY, ":", "<"),
+    "smallest": (PURPLE, "--", ">"),
+}
+COLORS, LINESTYLES, MARKERS = ({name: look[i] for name, look in _LOOK.items()} for i in range(3))
+CYCLE = [BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY]
+
+STYLE = {
+    "figure.figsize": (WIDTH, 3.2),
+    "figure.dpi": 110,
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 200,  # for what is rasterised inside an SVG
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "legend.fontsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.prop_cycle": plt.cycler(color=CYCLE),
+    "grid.color": "#E3E3E3",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+}
+
+
+def use_style():
+    """Give every later figure the study's look.
+
+    Example
+    -------
+    >>> use_style()
+    >>> fig, ax = plt.subplots(figsize=(HALF, 2.4))
+    >>> plt.close(fig)
+    """
+    plt.rcParams.update(STYLE)
+
+
+def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=False):
+    """Draw one line per group, with a band from `low` to `high` when both are given.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    frame : pandas.DataFrame
+        Tidy: a row is a point.
+    x, y, low, high : str
+        Columns.
+    by : str, optional
+        The column that tells the lines apart. A value found in `COLORS` gets its own look.
+    marker : bool, default=False
+        Mark the points.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Example
+    -------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9], "method": "PA-I"})
+    >>> fig, ax = plt.subplots()
+    >>> lines_with_band(ax, frame, x="C", y="auc", by="method").get_ylabel()
+    'auc'
+    >>> plt.close(fig)
+    """
+    spare = cycle(zip(CYCLE, ("-", "--", "-.", ":") * 2, "os^DvP<>", strict=True))
+    groups = [(None, frame)] if by is None else frame.groupby(by, sort=False)
+    for name, part in groups:
+        color, style, symbol = _LOOK.get(name) or next(spare)
+        ax.plot(part[x], part[y], color=color, ls=style, marker=symbol if marker else None, label=name)
+        if low and high:
+            ax.fill_between(part[x], part[low], part[high], color=color, alpha=0.18, lw=0)
+    ax.set(xlabel=x, ylabel=y)
+    return ax
+
+
+def cumulative_mistakes(ax, frame):
+    """Draw the mistakes made so far against the examples seen so far.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    frame : pandas.DataFrame
+        Columns `seen`, `mistakes` and `method`, and `low`, `high` for a band; or one column of mistakes per
+        method, indexed by the examples seen.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    if "mistakes" not in frame:
+        frame = frame.rename_axis("seen").reset_index()
+        frame = frame.melt("seen", var_name="method", value_name="mistakes")
+    band = {"low": "low", "high": "high"} if {"low", "high"} <= set(frame) else {}
+    lines_with_band(ax, frame, x="seen", y="mistakes", by="method" if "method" in frame else None, **band)
+    ax.set(xlabel="examples seen", ylabel="mistakes so far", ylim=(0, None))
+    ax.margins(x=0)
+    return ax
+
+
+def score_distributions(ax, frame, bins=80):
+    """Draw how the decision values of each class are spread, and the threshold at 0.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    frame : pandas.DataFrame
+        Columns `score` and `label`, one row per example.
+    bins : int, default=80
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    edges = np.histogram_bin_edges(frame["score"], bins)
+    looks = cycle(zip((SKY, VERMILION, GREEN), (BLUE, VERMILION, GREEN), strict=True))
+    for (label, part), (fill, line) in zip(frame.groupby("label"), looks, strict=False):
+        name = f"{label:+d}".replace("-", "\N{MINUS SIGN}") if isinstance(label, int | np.integer) else label
+        ax.hist(part["score"], edges, density=True, histtype="stepfilled", color=fill, alpha=0.35)
+        ax.hist(part["score"], edges, density=True, histtype="step", color=line, label=f"label {name}")
+    ax.axvline(0, color=BLACK, lw=0.8, ls=":")
+    ax.margins(y=0.15)
+    ax.set(xlabel="score $p$", ylabel="density")
+    ax.legend(loc="upper left")
+    return ax
+
+
+def direct_labels(ax, gap=1.15):
+    """Write each line's label at its right end, moved apart where ends lie close, instead of a legend.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        With its lines drawn and its limits final.
+    gap : float, default=1.15
+        Least distance between two labels, in text heights.
+
+    Returns
+    -------
+    list of matplotlib.text.Annotation
+
+    Example
+    -------
+    >>> fig, ax = plt.subplots()
+    >>> _ = ax.plot([0, 1], [0, 1], label="PA")
+    >>> [text.get_text() for text in direct_labels(ax)]
+    ['PA']
+    >>> plt.close(fig)
+    """
+    ax.figure.draw_without_rendering()  # so that the axes have their final height
+    size = plt.rcParams["legend.fontsize"]
+    unit = gap * size * ax.figure.dpi / 72 / ax.bbox.height
+    lines = [line for line in ax.lines if not line.get_label().startswith("_") and len(line.get_xdata())]
+    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]
+    heights = [ax.transAxes.inverted().transform(ax.transData.transform(end))[1] for end in ends]
+    order = np.argsort(heights, kind="stable")
+    placed = _spread(np.asarray(heights)[order], unit)
+    return [
+        ax.annotate(
+            lines[i].get_label(),
+            (1.0, height),
+            xycoords="axes fraction",
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            size=size,
+            color=lines[i].get_color(),
+            annotation_clip=False,
+        )
+        for i, height in zip(order, placed, strict=True)
+    ]
+
+
+def _spread(heights, gap):
+    """Move sorted heights as little as needed to lie `gap` apart: pool neighbours, as isotonic regression."""
+    blocks = []  # each: [sum of (height - own offset), count]; its first label sits at the mean
+    for i, height in enumerate(heights):
+        blocks.append([height - i * gap, 1])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            total, count = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += count
+    starts = np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
+    return starts + gap * np.arange(len(heights))

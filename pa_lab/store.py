@@ -1,0 +1,203 @@
+"""Where results and figures go, and how they are written: whole or not at all, same input same bytes.
+
+Every path starts from `ROOT`, found from this file, so the working directory of a notebook does not matter.
+Once a process has touched stand-in data it is tainted for good, and what it saves goes to `build/stand-in/`.
+"""
+
+import io
+import json
+import math
+import os
+import platform
+import secrets
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("pa-lab", "numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
+TAINT_FILE = ".stand-in"  # lies in an output folder that holds anything made from stand-in data
+
+_stand_in = os.environ.get("PA_LAB_STAND_IN", "") not in ("", "0")
+
+
+def mark_stand_in():
+    """Record, for the rest of this process, that stand-in data was used.
+
+    Example
+    -------
+    >>> mark_stand_in()  # doctest: +SKIP
+    """
+    global _stand_in
+    _stand_in = True
+
+
+def is_stand_in():
+    """Say whether this process has used stand-in data."""
+    return _stand_in
+
+
+def output_dir():
+    """Return the folder that holds `figures/` and `report/results/` for this process.
+
+    `PA_LAB_OUTPUT` if set, else `build/stand-in` when the process is tainted, else the project itself.
+    """
+    if chosen := os.environ.get("PA_LAB_OUTPUT"):
+        return (ROOT / chosen).resolve()
+    return ROOT / "build" / "stand-in" if _stand_in else ROOT
+
+
+def atomic_write(path, content):
+    """Write a file so that a reader, or a killed process, never leaves or sees half of it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Missing folders are made.
+    content : bytes or str
+        Text is written as UTF-8 with Unix line ends.
+
+    Returns
+    -------
+    Path
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def save_results(name, values, *, data=(), seeds=None):
+    """Save a notebook's numbers, with where they come from, to `report/results/NAME.json`.
+
+    Floats keep 6 significant digits and keys are sorted, so that a rerun gives the same bytes.
+
+    Parameters
+    ----------
+    name : str
+        The notebook's name, such as `"02_linear_ijcnn1"`.
+    values : dict
+        Numbers, text, None, and any nesting of dicts, lists, NumPy arrays and pandas objects; a frame becomes
+        a list of row dicts, a series a dict.
+    data : iterable of Bunch
+        The data sets the numbers come from; their `name` and `digest` are recorded.
+    seeds : int or list of int, optional
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ValueError
+        For NaN or an infinite number: the message names its key.
+    TypeError
+        For anything JSON cannot hold.
+
+    Example
+    -------
+    >>> save_results("02_linear_ijcnn1", {"auc": 0.91}, seeds=0)  # doctest: +SKIP
+    """
+    return _save_json(f"results/{name}.json", values, data, seeds)
+
+
+def save_times(name, values):
+    """Save wall-clock numbers to `report/results/times/NAME.json`, as `save_results` does.
+
+    They stand apart because a rerun changes them.
+    """
+    return _save_json(f"results/times/{name}.json", values, (), None)
+
+
+def _save_json(file, values, data, seeds):
+    record = {
+        "values": _plain(values, "values"),
+        "seeds": _plain(seeds, "seeds"),
+        "data": {bunch.name: bunch.digest for bunch in data},
+        "versions": {"python": ".".join(platform.python_version_tuple()[:2]), **_versions()},
+    }
+    if _stand_in:
+        record["stand_in"] = True
+    text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return _put(f"report/{file}", text)
+
+
+def _put(file, content):
+    """Write below the output folder, leaving a trace there when the content comes from stand-in data."""
+    folder = output_dir()
+    if _stand_in:
+        atomic_write(folder / TAINT_FILE, "")
+    return atomic_write(folder / file, content)
+
+
+def _plain(value, key):
+    """Return `value` as plain JSON types; `key` is where it stands, for the error message."""
+    if isinstance(value, pd.DataFrame):
+        indexed = any(name is not None for name in value.index.names)
+        value = (value.reset_index() if indexed else value).to_dict("records")
+    elif isinstance(value, pd.Series):
+        value = value.to_dict()
+    elif isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        plain = {str(k): _plain(v, f"{key}.{k}") for k, v in value.items()}
+        if len(plain) < len(value):
+            raise ValueError(f"{key} has two keys that read the same as text: {sorted(map(str, value))}.")
+        return plain
+    if isinstance(value, list | tuple | range):
+        return [_plain(v, f"{key}[{i}]") for i, v in enumerate(value)]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{key} is {value}; only finite numbers can be saved (None for 'no value').")
+        return float(f"{value:.6g}") + 0.0  # + 0.0 turns -0.0 into 0.0
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    raise TypeError(f"{key} is a {type(value).__name__}, which cannot be saved as JSON.")
+
+
+def _versions():
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a source tree that was not installed
+            continue
+    return found
+
+
+def save_figure(fig, name, times=False):
+    """Save a figure to `figures/NAME.svg`, the same bytes each time.
+
+    Parameters
+    ----------
+    fig : matplotlib.figure.Figure
+        Closing it is the caller's business. Made from stand-in data, it gets a visible mark.
+    name : str
+    times : bool, default=False
+        The figure shows wall-clock times, which a rerun changes: it goes to `figures/times/NAME.svg`.
+
+    Returns
+    -------
+    Path
+
+    Example
+    -------
+    >>> save_figure(fig, "02_cumulative_mistakes")  # doctest: +SKIP
+    """
+    import matplotlib  # here, so that code without figures starts fast
+
+    if _stand_in and not any(text.get_gid() == "stand-in" for text in fig.texts):
+        style = {"color": "red", "alpha": 0.35, "size": 24, "weight": "bold", "rotation": 20}
+        fig.text(0.5, 0.5, "STAND-IN DATA", ha="center", va="center", gid="stand-in", zorder=9, **style)
+    buffer = io.BytesIO()
+    # Paths, not text: the figure then looks the same in the report, a notebook and any browser.
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
+        fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return _put(f"figures/times/{name}.svg" if times else f"figures/{name}.svg", buffer.getvalue())

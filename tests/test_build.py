@@ -1,0 +1,233 @@
+"""`report/build.py` on a small project: two toy notebooks and a toy report."""
+
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+BUILD = Path(__file__).resolve().parents[1] / "report" / "build.py"
+
+NUMBERS = """
+store.save_results("{name}", {{"answer": answer, "third": 1 / 3}}, seeds=0)
+store.save_times("{name}", {{"total": 1.5}})
+"""
+PLOT = """
+import matplotlib.pyplot as plt
+from pa_lab import store
+fig, ax = plt.subplots()
+ax.plot([0, 1], [0, answer])
+print(store.save_figure(fig, "{name}").name)
+plt.show()
+"""
+REPORT = """
+#import "template.typ": *
+#show: article.with(title: "Toy", abstract: [Short.])
+#let r = res("01_toy")
+#num(r.answer) and #num(res("02_toy").third) and #num(timings("02_toy").total)
+#fig("01_toy", caption: [A line.])
+"""
+
+
+def notebook(path, *cells):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cells = [nbformat.v4.new_code_cell(source.strip(), id=f"c{i}") for i, source in enumerate(cells)]
+    cells[0].metadata["tags"] = ["parameters"]
+    cells.insert(0, nbformat.v4.new_markdown_cell("# Toy", id="title"))
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+
+
+def make(folder):
+    """Write a project of two notebooks whose report is one page."""
+    for name in ("01_toy", "02_toy"):
+        cells = ["answer = 42", *(part.format(name=name) for part in (PLOT, NUMBERS))]
+        notebook(folder / "notebooks" / f"{name}.ipynb", *cells)
+    (folder / "report").mkdir()
+    (folder / "report" / "report.typ").write_text(REPORT)
+    shutil.copy(BUILD.with_name("template.typ"), folder / "report")
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project that was never run."""
+    return make(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """What one run made, to be copied."""
+    folder = tmp_path_factory.mktemp("published")
+    assert build(make(folder)).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def built(published, tmp_path):
+    """A project as one run left it."""
+    return Path(shutil.copytree(published, tmp_path, dirs_exist_ok=True))
+
+
+def command(project, *arguments):
+    return [sys.executable, str(BUILD), "--root", str(project), *arguments]
+
+
+def build(project, *arguments, **environment):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PA_LAB")}
+    return subprocess.run(
+        command(project, *arguments), capture_output=True, text=True, env=clean | environment, timeout=120
+    )
+
+
+def contents(project):
+    """Every file but those of a build in progress, by name, as a digest."""
+    files = (path for path in sorted(project.rglob("*")) if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def edit(project, name, old, new):
+    path = project / "notebooks" / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_run_publishes_everything_and_a_second_changes_no_byte(project):
+    first = build(project)
+    assert first.returncode == 0, first.stderr
+    assert "STAND-IN" not in first.stdout
+    assert "01_toy" in first.stdout and "report/report.pdf" in first.stdout
+    made = contents(project)
+    assert set(made) == {
+        *(f"notebooks/0{i}_toy.ipynb" for i in (1, 2)),
+        *(f"figures/0{i}_toy.svg" for i in (1, 2)),
+        *(f"report/results/0{i}_toy.json" for i in (1, 2)),
+        *(f"report/results/times/0{i}_toy.json" for i in (1, 2)),
+        *("report/report.typ", "report/template.typ", "report/report.pdf"),
+    }
+    text = (project / "notebooks" / "01_toy.ipynb").read_text()
+    assert "PosixPath('report/results/times/01_toy.json')" in text and "image/png" in text
+    assert not any(word in text for word in ("papermill", "timestamp", str(project)))
+
+    (project / "figures" / "old.svg").write_text("nobody writes this any more")
+    (project / "figures" / "README").write_text("not a notebook's")
+    second = build(project)
+    assert second.returncode == 0, second.stderr
+    after = contents(project)
+    assert after.pop("figures/README")
+    assert after == made
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("answer = {}['gone']", ["failed in cell 2 (In [1])", "    answer = {}['gone']", "KeyError: 'gone'"]),
+        ("import os; os._exit(3)", ["stopped in cell 2", "DeadKernelError"]),
+        ("from pa_lab import store; store.mark_stand_in(); answer = 1", ["fell back to stand-in data"]),
+    ],
+    ids=["error", "dead kernel", "hidden stand-in"],
+)
+def test_a_failing_notebook_is_named_and_leaves_everything_as_it_was(built, cell, words):
+    edit(built, "01_toy.ipynb", "answer = 42", "answer = 43")
+    edit(built, "02_toy.ipynb", "answer = 42", cell)
+    before = contents(built)
+    run = build(built)
+    assert run.returncode == 1
+    for word in ("error: 02_toy.ipynb", *words):
+        assert word in run.stderr
+    assert contents(built) == before
+
+
+def test_a_missing_number_or_file_stops_the_report(built):
+    typ = built / "report" / "report.typ"
+    text = typ.read_text()
+    for line, words in {
+        "#num(r.nothing)": ['does not contain key "nothing"', "report.typ:7"],
+        '#res("03_toy")': ["results/03_toy.json"],
+    }.items():
+        typ.write_text(text + line)
+        before = contents(built)
+        run = build(built, "--only", "01")
+        assert run.returncode == 1
+        for word in ("the report does not compile", *words):
+            assert word in run.stderr
+        assert contents(built) == before
+
+
+def test_one_notebook_or_a_trial_leaves_the_rest(built):
+    before = contents(built)
+    edit(built, "02_toy.ipynb", "answer = 42", "answer = 43")
+    run = build(built, "--only", "02")
+    assert run.returncode == 0, run.stderr
+    after = contents(built)
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"notebooks/02_toy.ipynb", "figures/02_toy.svg", "report/results/02_toy.json"}
+
+    assert build(built, "--only", "02", "-p", "answer", "7").returncode == 0
+    trial = contents(built)
+    assert '"answer": 7,' in (built / "build/trial/report/results/02_toy.json").read_text()
+    assert {name: trial[name] for name in after} == after
+
+    run = build(built, "--only", "09")
+    assert run.returncode == 1 and "there are: 01_toy, 02_toy" in run.stderr
+
+
+def test_stand_in_data_never_reach_the_project(project):
+    before = contents(project)
+    run = build(project, PA_LAB_STAND_IN="1")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("STAND-IN DATA")
+    after = contents(project)
+    assert {name: after.pop(name) for name in before} == before
+    assert all(name.startswith("build/stand-in/") for name in after)
+    assert {"build/stand-in/report/report.pdf", "build/stand-in/figures/01_toy.svg"} <= set(after)
+
+
+def test_a_killed_run_leaves_no_trace_in_the_next(built):
+    expected = contents(built)
+    rng = random.Random(0)
+    for last in (2, 4, 6):
+        (built / "figures" / "01_toy.svg").unlink(missing_ok=True)
+        with subprocess.Popen(command(built), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+            time.sleep(rng.uniform(last - 2, last))
+            run.send_signal(signal.SIGKILL)
+    assert build(built).returncode == 0
+    assert contents(built) == expected
+
+
+def test_a_kill_while_publishing_is_repaired_by_the_next_run(built):
+    expected = contents(built)
+    (built / "figures" / "01_toy.svg").write_text("old")  # as if only some files had been moved
+    (built / "report" / "report.pdf").unlink()
+    (built / "figures" / ".01_toy.svg.0123abcd.tmp").write_text("half")  # a notebook run by hand, killed
+    (built / "build" / "staging-killed" / "figures").mkdir(parents=True)
+    assert build(built).returncode == 0
+    assert contents(built) == expected
+
+
+def test_a_second_run_at_the_same_time_is_refused(project):
+    edit(project, "01_toy.ipynb", "answer = 42", "import time; time.sleep(60)")
+    with subprocess.Popen(command(project), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        while not list(project.glob("build/staging-*")) and run.poll() is None:
+            time.sleep(0.1)
+        second = build(project)
+        run.kill()
+    assert second.returncode == 1
+    assert "another run is at work" in second.stderr
+
+
+def test_a_notebook_edited_during_the_run_is_not_overwritten(project):
+    name = project / "notebooks" / "01_toy.ipynb"
+    edit(project, name.name, "answer = 42", f"open({str(name)!r}, 'a').write(' '); answer = 42")
+    before = contents(project)
+    run = build(project)
+    assert run.returncode == 1
+    assert "01_toy.ipynb changed on disk during the run" in run.stderr
+    assert set(contents(project)) == set(before)
