@@ -20,7 +20,6 @@ from pathlib import Path
 import nbformat
 import papermill
 import typst
-import yaml
 from papermill.exceptions import PapermillExecutionError
 
 from pa_lab import datasets, store
@@ -28,7 +27,7 @@ from pa_lab import datasets, store
 NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
-SOURCES = ("report/*.typ", "report/*.bib")
+SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib")
 PDF = "report/report.pdf"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -66,8 +65,7 @@ def main(argv=None):
             print("stand-in" if missing_data(notebooks) else "real")
             return 0
         with only_run(root / "build"):
-            parameters = {name: yaml.safe_load(value) for name, value in options.parameter}
-            build(root, notebooks, full=options.only is None, parameters=parameters)
+            build(root, notebooks, options.only is None, {k: parsed(v) for k, v in options.parameter})
     except BuildError as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
@@ -130,6 +128,14 @@ def chosen_notebooks(root, only=None):
         names = ", ".join(path.stem for path in found) or "none at all"
         raise BuildError(f"no notebook to run{f' starts with {only!r}' if only else ''}; there are: {names}.")
     return chosen
+
+
+def parsed(text):
+    """Read a parameter as JSON, or take it as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def missing_data(notebooks, fetch=False):
