@@ -19,10 +19,10 @@ from pathlib import Path
 
 import nbformat
 import papermill
-import readme
 import typst
 from papermill.exceptions import PapermillExecutionError
 
+import readme
 from pa_lab import datasets, store
 
 NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
