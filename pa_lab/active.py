@@ -1,7 +1,7 @@
 """Which labels to ask for: the query rules.
 
 ``"all"`` asks always; ``"margin"`` with probability ``delta / (delta + |p|)``, so most where the score ``p`` is least
-sure (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate.
+sure (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate; ``"threshold"`` exactly where ``|p| <= delta``.
 
 Inside ``fit`` the compiled loop asks, and reads no other label. Where a person or a service labels,
 ``should_query(X)`` says which rows to ask for and ``partial_fit(X, y, asked=True)`` takes the answers.
@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 from sklearn.utils._param_validation import Interval, StrOptions
 
-QUERIES = ("all", "margin", "random")
-ALL, MARGIN, RANDOM = range(3)
+QUERIES = ("all", "margin", "random", "threshold")
+ALL, MARGIN, RANDOM, THRESHOLD = range(4)
 SEEN, UPDATES, MISTAKES, QUERIED, UNANSWERED = range(5)  # a learner's counters
 NO_BUDGET = np.iinfo(np.int64).max
 NO_DRAWS = np.empty(0)
@@ -46,6 +46,8 @@ def query_probability(query, p, delta, query_rate):
         return delta / (delta + abs(p))
     if query == RANDOM:
         return query_rate
+    if query == THRESHOLD:
+        return 1.0 if abs(p) <= delta else 0.0
     return 1.0
 
 
@@ -58,7 +60,7 @@ def to_ask(p, draws, query, delta, query_rate, left):
         Scores; with more than two classes, best minus second-best.
     draws : ndarray of shape (n,)
         Uniform in [0, 1); not used by the rule ``ALL``.
-    query : {ALL, MARGIN, RANDOM}
+    query : {ALL, MARGIN, RANDOM, THRESHOLD}
     delta, query_rate : float
     left : int
 

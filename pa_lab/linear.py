@@ -264,9 +264,9 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         Whether `fit` draws a new order of the rows for each pass.
     class_weight : dict, "balanced" or None, default=None
         Factors on ``C``, by class.
-    query : {"all", "margin", "random"}, default="all"
-        Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, or with a fixed rate. A label
-        not asked for is not used.
+    query : {"all", "margin", "random", "threshold"}, default="all"
+        Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, with a fixed rate, or exactly
+        where ``|p| <= delta``. A label not asked for is not used.
     delta : float > 0, default=1.0
         Smoothing of ``query="margin"``; the theory of Lu, Zhao and Hoi (2014) wants at least 1.
     query_rate : float in [0, 1] or None, default=None
