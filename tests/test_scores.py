@@ -39,15 +39,3 @@ def test_equal_to_scikit_learn_on_many_rows():
     for name, oracle in ORACLES.items():
         expected = oracle(y, decision, np.where(decision > 0, 1, -1))
         assert scores(y, decision)[name] == pytest.approx(expected, abs=1e-12), name
-
-
-@pytest.mark.parametrize(
-    ("y", "decision", "words"),
-    [
-        ([1, -1], [np.nan, 0.0], "decision holds NaN"),
-        ([1, 1], [0.0, 1.0], "y must hold both labels; got 2 of .1 and 0"),
-    ],
-)
-def test_refuses_with_a_sentence(y, decision, words):
-    with pytest.raises(ValueError, match=words):
-        scores(np.array(y), np.array(decision))
