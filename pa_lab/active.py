@@ -1,7 +1,8 @@
 """Which labels to ask for: the query rules.
 
 ``"all"`` asks always; ``"margin"`` with probability ``delta / (delta + |p|)``, so most where the score ``p`` is least
-sure (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate; ``"threshold"`` exactly where ``|p| <= delta``.
+sure (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate;
+``"threshold"`` exactly where ``|p| <= delta``.
 
 Inside ``fit`` the compiled loop asks, and reads no other label. Where a person or a service labels,
 ``should_query(X)`` says which rows to ask for and ``partial_fit(X, y, asked=True)`` takes the answers.

@@ -349,13 +349,14 @@ def trace(model, X, y):
     -------
     DataFrame
         A row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss`` before the
-        update: of the tube in regression, of the hinge otherwise, PALS included.
+        update: of the tube in regression, of the hinge otherwise, PALS included; ``asked``, whether the learner read
+        the label.
 
     Examples
     --------
     >>> from pa_lab import PAClassifier
     >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
-    [[0.0, 0.25, 1.0], [0.5, 1.0, 1.5]]
+    [[0.0, 0.25, 1.0, True], [0.5, 1.0, 1.5, True]]
     """
     classifies = hasattr(model, "decision_function")
     if classifies and len(np.unique(y)) > 2:
@@ -369,12 +370,12 @@ def trace(model, X, y):
     finally:
         del model._stream
         model.set_params(**params)
-    p = record[:, 0]
+    p, tau = record.T
     if classifies:
         losses = np.vectorize(hinge, otypes=[float])(np.where(np.equal(y, model.classes_[1]), 1.0, -1.0), p)
     else:
         losses = np.vectorize(epsilon_insensitive, otypes=[float])(np.asarray(y, dtype=float), p, model.epsilon)
-    return pd.DataFrame({"score": p, "tau": record[:, 1], "loss": losses})
+    return pd.DataFrame({"score": p, "tau": np.nan_to_num(tau), "loss": losses, "asked": ~np.isnan(tau)})
 
 
 def flip_labels(y, rate, rng, among=None):

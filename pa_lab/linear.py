@@ -41,7 +41,8 @@ def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, var
     """One pass of two-class PA (``y`` in {-1, +1}, ``epsilon`` < 0) or of PA regression, in place.
 
     ``C`` holds the aggressiveness for negative and for positive targets; ``order`` the rows in the order they come.
-    A ``trace`` with a row per example records the score before the update and tau. Labels not asked for are not read.
+    Labels not asked for are not read. A ``trace`` with a row per example records the score before the update and tau,
+    which is NaN if the label was not asked for.
     Returns a number that is finite exactly if every score was.
     """
     classifies = epsilon < 0.0
@@ -54,13 +55,15 @@ def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, var
         finite += p - p
         if trace.shape[0] > 0:
             trace[t, 0] = p
-            trace[t, 1] = 0.0
+            trace[t, 1] = np.nan
         counts[SEEN] += 1
         if counts[QUERIED] >= label_budget:
             continue
         if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
             continue
         counts[QUERIED] += 1
+        if trace.shape[0] > 0:
+            trace[t, 1] = 0.0
         target = y[i]
         loss = epsilon_insensitive(target, p, tube) if by_residual else hinge(target, p)
         if loss == 0.0:
@@ -104,13 +107,15 @@ def learn_many(data, indices, indptr, y, order, W, drift, counts, trace, one, va
                 second = k
         if trace.shape[0] > 0:
             trace[t, 0] = scores[first] - scores[second]
-            trace[t, 1] = 0.0
+            trace[t, 1] = np.nan
         counts[SEEN] += 1
         if counts[QUERIED] >= label_budget:
             continue
         if query != ALL and draws[t] >= query_probability(query, scores[first] - scores[second], delta, query_rate):
             continue
         counts[QUERIED] += 1
+        if trace.shape[0] > 0:
+            trace[t, 1] = 0.0
         right = int(y[i])
         wrong = second if first == right else first
         margin = scores[right] - scores[wrong]
