@@ -378,6 +378,35 @@ def trace(model, X, y):
     return pd.DataFrame({"score": p, "tau": np.nan_to_num(tau), "loss": losses, "asked": ~np.isnan(tau)})
 
 
+def first_reach(x, curve, target):
+    """Smallest ``x`` at which a curve reaches a target, on straight lines over ``log x`` between its points.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Positive and rising: the labels a method asked for, say.
+    curve : array of shape (n,)
+        What it reached with them. Where it falls, its best so far stands.
+    target : float
+
+    Returns
+    -------
+    float
+        ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
+
+    Examples
+    --------
+    >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
+    (10.0, inf)
+    """
+    j = int(np.searchsorted(np.maximum.accumulate(curve), target))
+    if j == 0 or j == len(curve):
+        return float(x[0]) if j == 0 else np.inf
+    low = np.max(curve[:j])
+    share = (target - low) / (curve[j] - low)
+    return float(np.exp((1 - share) * np.log(x[j - 1]) + share * np.log(x[j])))
+
+
 def flip_labels(y, rate, rng, among=None):
     """A copy of ``y`` with a share of its labels flipped, drawn uniformly without replacement.
 
