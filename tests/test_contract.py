@@ -3,13 +3,13 @@
 from itertools import pairwise
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+import oracles
 from pa_lab import PAClassifier, PARegressor, rules
 from pa_lab.rules import VARIANTS
 

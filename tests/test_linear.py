@@ -8,13 +8,13 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-import oracles
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import oracles
 from pa_lab import PAClassifier, PARegressor
 from pa_lab.rules import VARIANTS
 
