@@ -1,10 +1,10 @@
 """Linear PA on ijcnn1 against scikit-learn, against reading the data once, and against river."""
 
 import numpy as np
-from bench import medians, row
 from river import linear_model
 from sklearn.linear_model import SGDClassifier
 
+from bench import medians, row
 from pa_lab import PAClassifier, datasets
 from pa_lab.linear import NO_BUDGET, NO_DRAWS, NO_TRACE, learn_two
 
