@@ -4,6 +4,7 @@ The protocol departs from passive-aggressive learning and from sound evaluation 
 so that its effect on the figures can be measured. Labels are -1 and +1, scores in percent as printed.
 """
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.metrics import precision_recall_curve, roc_auc_score
 from sklearn.svm import SVC
 
 from pa_lab.active import MARGIN, query_probability
-from pa_lab.evaluation import cached_fit, flip_labels
+from pa_lab.evaluation import cached_fit, flip_labels, grid
 from pa_lab.linear import PAClassifier
 from pa_lab.rows import dot
 from pa_lab.rules import PA2, VARIANTS, hinge, step
@@ -211,10 +212,10 @@ def run_protocol(seed, data, tables=("table1", "table3", "table5", "update_count
     return rows
 
 
-def svm_decision(X, y, C, X_test):
-    """Decision values on test rows, and the seconds the fit took, of LIBSVM's linear machine (fits are kept)."""
+def svm_decisions(X, y, C, *row_sets):
+    """Decision values of LIBSVM's linear machine on each set of rows, and the seconds its fit took (fits are kept)."""
     model, seconds = cached_fit(SVC(kernel="linear", C=C), X, y)
-    return decide(X_test, model.coef_[0]) + model.intercept_[0], seconds  # as decision_function, but fast
+    return *(decide(rows, model.coef_[0]) + model.intercept_[0] for rows in row_sets), seconds
 
 
 def run_svm(table, C, data):
@@ -222,7 +223,7 @@ def run_svm(table, C, data):
 
     The column "classic" of the tables is ``C = 0.01``; both relaxations have the same SVM.
     """
-    decision, seconds = svm_decision(*stream(data, table), C, scored_rows(data))
+    decision, seconds = svm_decisions(*stream(data, table), C, scored_rows(data))
     values = hard_scores(data.y_test, decision)
     ranked = {"ranked_auc": auc(data.y_test, decision), "seconds": seconds}
     cells = [("PA", None)] if C == CLASSIC_SVM_C else [(variant, C) for variant in RULES[1:]]
@@ -291,7 +292,7 @@ def walk(variant, C, road, seed, data):
         order = np.random.default_rng(seed).permutation(len(y))
         X, y = X[order], y[order]
     if variant == "SVM":
-        decision, _ = svm_decision(X, y, C, X_test)
+        decision, _ = svm_decisions(X, y, C, X_test)
     elif road >= AVERAGED:
         model = PAClassifier(variant, C=1.0 if C is None else C, average=True, fit_intercept=False)
         decision = decide(X_test, model.fit(X, y).coef_[0])
@@ -309,6 +310,34 @@ def trajectory(variant, C, data, every=130):
         values = hard_scores(data.y_test, decide(X_test, w))
         rows.append({"seen": min(start + every, len(y))} | values)
     return pd.DataFrame(rows)
+
+
+def time_passes(data, runs):
+    """Seconds of one pass of PA and of active PA on the rows of Tables 1 and 3, in turns; the draws count as work.
+
+    Parameters
+    ----------
+    data : Bunch
+        ijcnn1.
+    runs : int
+        How often each is timed, after a first time that is not counted.
+
+    Returns
+    -------
+    DataFrame
+        ``table, model, variant, C, run, seconds``.
+    """
+    streams = {"table2": stream(data), "table4": stream(data, "table3")}
+    settings = grid(table=list(streams), variant=RULES, C=[0.1, 1.0, 10.0], model=["PA", "APA"])
+    rows = []
+    for run in range(-1, runs):
+        for setting in settings:
+            X, y = streams[setting["table"]]
+            start = time.perf_counter()
+            draws = np.random.default_rng(run + 1).random(len(y)) if setting["model"] == "APA" else NO_DRAWS
+            learn(X, y, setting["variant"], setting["C"], draws=draws)
+            rows.append(setting | {"run": run, "seconds": time.perf_counter() - start})
+    return pd.DataFrame(rows).query("run >= 0")
 
 
 def sound(model, variant, C, seed, data, noise=False, fold=False):
@@ -344,7 +373,7 @@ def sound(model, variant, C, seed, data, noise=False, fold=False):
         X, y = X[kept], y[kept]
     if model == "SVM":
         C = CLASSIC_SVM_C if C is None else C
-        (train, _), (test, _) = svm_decision(X, y, C, X), svm_decision(X, y, C, data.X_test)
+        train, test, _ = svm_decisions(X, y, C, X, data.X_test)
         mistakes = None
     else:
         rng = np.random.default_rng(seed)

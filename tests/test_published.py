@@ -97,7 +97,7 @@ def test_hard_scores_are_those_of_scikit_learn(rows):
 def test_the_svm_scores_are_those_of_libsvm(rows, tmp_path, monkeypatch):
     monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
     X, y = rows
-    decision, seconds = published.svm_decision(X, y, 0.1, X)
+    decision, seconds = published.svm_decisions(X, y, 0.1, X)
     np.testing.assert_allclose(decision, SVC(kernel="linear", C=0.1).fit(X, y).decision_function(X), atol=1e-9)
     assert seconds > 0
 
