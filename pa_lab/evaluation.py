@@ -189,6 +189,48 @@ def summarize(frame, by, values):
     return out
 
 
+def paired(frame, column, one, other, by, values, pair="seed"):
+    """Paired differences between two ways of doing something, and their 95 % intervals.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per run.
+    column : str
+        Tells the ways apart.
+    one, other : object
+        Values of ``column``: the difference is ``one`` minus ``other``.
+    by : list of str
+        Grouping columns.
+    values : list of str
+        Columns to compare.
+    pair : str, default="seed"
+        What a pair of runs has in common within its group.
+
+    Returns
+    -------
+    DataFrame
+        As `summarize` of the differences; pairs with one half missing are left out.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
+    >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
+    [[0.2, -1.07]]
+    """
+    sides = [frame[frame[column] == way].set_index([*by, pair])[values] for way in (one, other)]
+    return summarize((sides[0] - sides[1]).dropna().reset_index(), by, values)
+
+
+def verdict(frame, value):
+    """What the intervals of some differences carry: "better" or "worse" where one excludes 0, else "not shown".
+
+    >>> verdict(pd.DataFrame({"f1_low": [0.1, -0.1], "f1_high": [0.2, 0.1]}), "f1").tolist()
+    ['better', 'not shown']
+    """
+    return np.select([frame[f"{value}_low"] > 0, frame[f"{value}_high"] < 0], ["better", "worse"], "not shown")
+
+
 def corrected_t_test(differences, n_train=1, n_test=0):
     """Corrected resampled t-test of Nadeau and Bengio (2003) on paired differences over splits.
 
@@ -462,13 +504,14 @@ def trace(model, X, y):
     -------
     DataFrame
         A row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss`` before the
-        update: of the tube in regression, of the hinge otherwise, PALS included.
+        update: of the tube in regression, of the hinge otherwise, PALS included; ``asked``, whether the learner read
+        the label.
 
     Examples
     --------
     >>> from pa_lab import PAClassifier
     >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
-    [[0.0, 0.25, 1.0], [0.5, 1.0, 1.5]]
+    [[0.0, 0.25, 1.0, True], [0.5, 1.0, 1.5, True]]
     """
     classifies = hasattr(model, "decision_function")
     if classifies and len(np.unique(y)) > 2:
@@ -482,12 +525,41 @@ def trace(model, X, y):
     finally:
         del model._stream
         model.set_params(**params)
-    p = record[:, 0]
+    p, tau = record.T
     if classifies:
         losses = np.vectorize(hinge, otypes=[float])(np.where(np.equal(y, model.classes_[1]), 1.0, -1.0), p)
     else:
         losses = np.vectorize(epsilon_insensitive, otypes=[float])(np.asarray(y, dtype=float), p, model.epsilon)
-    return pd.DataFrame({"score": p, "tau": record[:, 1], "loss": losses})
+    return pd.DataFrame({"score": p, "tau": np.nan_to_num(tau), "loss": losses, "asked": ~np.isnan(tau)})
+
+
+def first_reach(x, curve, target):
+    """Smallest ``x`` at which a curve reaches a target, on straight lines over ``log x`` between its points.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Positive and rising: the labels a method asked for, say.
+    curve : array of shape (n,)
+        What it reached with them. Where it falls, its best so far stands.
+    target : float
+
+    Returns
+    -------
+    float
+        ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
+
+    Examples
+    --------
+    >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
+    (10.0, inf)
+    """
+    j = int(np.searchsorted(np.maximum.accumulate(curve), target))
+    if j == 0 or j == len(curve):
+        return float(x[0]) if j == 0 else np.inf
+    low = np.max(curve[:j])
+    share = (target - low) / (curve[j] - low)
+    return float(np.exp((1 - share) * np.log(x[j - 1]) + share * np.log(x[j])))
 
 
 def flip_labels(y, rate, rng, among=None):
