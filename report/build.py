@@ -22,12 +22,14 @@ import papermill
 import typst
 from papermill.exceptions import PapermillExecutionError
 
+import readme
 from pa_lab import datasets, store
 
 NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
-SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib")
+README = "README.md"
+SOURCES = (README, "report/*.typ", "report/sections/*.typ", "report/*.bib")
 PDF = "report/report.pdf"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -52,8 +54,12 @@ def main(argv=None):
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the project folder")
     parser.add_argument("--only", metavar="NN", help="run only the notebooks whose names start with NN")
     parser.add_argument(
-        *("-p", "--parameter"),
-        **{"nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")},
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
         help="set a notebook parameter; such a trial goes to build/trial/ and publishes nothing",
     )
     parser.add_argument("--mode", action="store_true", help="only say whether the real data is here")
@@ -66,9 +72,12 @@ def main(argv=None):
             return 0
         with only_run(root / "build"):
             build(root, notebooks, options.only is None, {k: parsed(v) for k, v in options.parameter})
-    except BuildError as error:
+    except (BuildError, OSError) as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -95,7 +104,7 @@ def build(root, notebooks, full=True, parameters=None):
         os.environ["PA_LAB_STAND_IN"] = "1"
     published = root / "build" / "stand-in" if missing else root
     target = root / "build" / "trial" if parameters else published
-    before = {path: path.read_bytes() for path in notebooks}
+    before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README))}
     took = {}
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
         stage = Path(folder)
@@ -111,7 +120,8 @@ def build(root, notebooks, full=True, parameters=None):
                     "name its data sets as plain strings in its code, so that they are looked for first."
                 )
         took["report"] = compile_report(stage, stand_in=bool(missing))
-        if edited := [path.name for path in notebooks if path.read_bytes() != before[path]]:
+        update_readme(stage)
+        if edited := [path.name for path, content in before.items() if path.read_bytes() != content]:
             raise BuildError(f"{', '.join(edited)} changed on disk during the run; nothing was published.")
         publish(stage, target, full)
     for name, seconds in took.items():
@@ -125,7 +135,7 @@ def chosen_notebooks(root, only=None):
     found = sorted(root.glob(NOTEBOOKS))
     chosen = [path for path in found if path.name.startswith(only or "")]
     if not chosen:
-        names = ", ".join(path.stem for path in found) or "none at all"
+        names = ", ".join(path.stem for path in found) or "none"
         raise BuildError(f"no notebook to run{f' starts with {only!r}' if only else ''}; there are: {names}.")
     return chosen
 
@@ -247,6 +257,14 @@ def compile_report(stage, stand_in=False):
     return time.perf_counter() - start
 
 
+def update_readme(stage):
+    """Write the staged README's tables anew."""
+    try:
+        readme.update(stage)
+    except (LookupError, TypeError, OSError) as error:
+        raise BuildError(f"{README} wants a number no notebook saved: {error!r}") from error
+
+
 def copy(source, target, patterns):
     """Copy the files that match, keeping their places."""
     for path in (path for pattern in patterns for path in source.glob(pattern)):
@@ -257,7 +275,8 @@ def copy(source, target, patterns):
 
 def publish(stage, target, full):
     """Move what was made to its place, file by file; after a full run drop what no notebook writes now."""
-    made = {path.relative_to(stage) for pattern in (*GENERATED, NOTEBOOKS, PDF) for path in stage.glob(pattern)}
+    outcome = (*GENERATED, NOTEBOOKS, PDF, README)
+    made = {path.relative_to(stage) for pattern in outcome for path in stage.glob(pattern)}
     for name in sorted(made):
         place = target / name
         if not place.exists() or place.read_bytes() != (stage / name).read_bytes():
