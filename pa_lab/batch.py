@@ -20,6 +20,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from pa_lab.active import ALL, MISTAKES, QUERIED, SEEN, UPDATES, query_probability
+from pa_lab.rows import add, product, score
 from pa_lab.rules import PA1, PA2, PALS
 
 GAP = 1e-11  # relative duality gap that needs no more work; the promise is 1e-10
@@ -31,6 +33,7 @@ Work = namedtuple("Work", "L vectors free place")
 Work.__doc__ = "What `solve` needs to write on; see `workspace`."
 
 
+@njit(cache=True)
 def workspace(n):
     """Memory for `solve` with at most ``n`` examples, made once for many batches.
 
@@ -47,7 +50,7 @@ def ridge(variant, C):
     >>> ridge(PA2, 0.25)
     2.0
     """
-    return 0.5 / C if variant == PA2 or variant == PALS else 0.0
+    return 0.5 / C if variant in (PA2, PALS) else 0.0
 
 
 @njit(cache=True, error_model="numpy")
@@ -171,9 +174,9 @@ def solve(variant, n, A, loss, C, tau, work):
                     goes, blocker = room, m
                 for a in range(m):
                     i = free[a]
-                    if move[a] < 0.0:
+                    if move[a] < -1e-290:  # less would overflow below
                         room = tau[i] / -move[a]
-                    elif move[a] > 0.0 and variant == PA1:
+                    elif move[a] > 1e-290 and variant == PA1:
                         room = (C[i] - tau[i]) / move[a]
                     else:
                         continue
@@ -183,7 +186,8 @@ def solve(variant, n, A, loss, C, tau, work):
                     return np.inf
                 tau[j] += sign * goes
                 for a in range(m):
-                    tau[free[a]] += goes * move[a]
+                    high = C[free[a]] if variant == PA1 else np.inf
+                    tau[free[a]] = min(high, max(0.0, tau[free[a]] + goes * move[a]))
                 for k in range(n):
                     if place[k] != FREE:
                         total = sign * A[k, j]
@@ -323,3 +327,100 @@ def pseudo_inverse(H, m, v, out, size):
             out[c] += part * H[a, c] / (eigenvalue * eigenvalue * eigenvalue)
     for a in range(m):
         v[a] = out[a]
+
+
+@njit(cache=True, error_model="numpy")
+def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one, variant, C, epsilon,
+                  query, draws, delta, query_rate, label_budget, batch_size):  # fmt: skip
+    """One pass of PA over groups of ``batch_size`` rows, the last maybe shorter; as `linear.learn_two` for the rest.
+
+    A group's scores, queries and mistakes come from the weights before its update. Only the examples asked for enter
+    the problem. An example gives the constraint ``side (W[right] - W[wrong]) . x >= bound`` with ``wrong`` < 0 for
+    none: two classes have ``side = y``; more have the right class and the highest-scoring wrong one (by the weights
+    before); regression with a tube has two constraints, one for each wall.
+    """
+    n_classes = W.shape[0]
+    classifies = epsilon < 0.0
+    walls = 1 if classifies or variant == PALS else 2
+    room = min(batch_size, max(1, y.shape[0])) * walls
+    work = workspace(room)
+    A, loss, price, side, tau = np.zeros((room, room)), np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room)
+    when, right, wrong = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
+    scores = np.zeros(n_classes)
+    finite = 0.0
+    for start in range(0, y.shape[0], batch_size):
+        before = counts[SEEN]
+        m = 0
+        passive = True
+        for t in range(start, min(start + batch_size, y.shape[0])):
+            i = t if order is None else order[t]
+            first = second = 0
+            for k in range(n_classes):
+                scores[k] = score(data, indices, indptr, i, one, W, k)
+                finite += scores[k] - scores[k]
+                if scores[k] > scores[first]:
+                    first = k
+            p = scores[0]
+            if n_classes > 1:
+                second = 1 if first == 0 else 0
+                for k in range(n_classes):
+                    if k != first and scores[k] > scores[second]:
+                        second = k
+                p = scores[first] - scores[second]
+            if trace.shape[0] > 0:
+                trace[t, 0] = p
+                trace[t, 1] = 0.0
+            counts[SEEN] += 1
+            if counts[QUERIED] >= label_budget:
+                continue
+            if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
+                continue
+            counts[QUERIED] += 1
+            target = y[i]
+            for wall in range(walls):
+                when[m], right[m], wrong[m], side[m], price[m] = t, 0, -1, 1.0, C[0]
+                if n_classes > 1:
+                    right[m] = int(target)
+                    wrong[m] = second if first == right[m] else first
+                    price[m] = C[right[m]]
+                    loss[m] = 1.0 - (scores[right[m]] - scores[wrong[m]])
+                    counts[MISTAKES] += first != right[m]
+                elif classifies:
+                    side[m] = target
+                    price[m] = C[int(target > 0.0)]
+                    loss[m] = 1.0 - target * p
+                    counts[MISTAKES] += (p > 0.0) != (target > 0.0)
+                else:
+                    side[m] = 1.0 - 2.0 * wall
+                    loss[m] = side[m] * (target - p) - epsilon
+                    counts[MISTAKES] += loss[m] > 0.0 or (walls == 1 and loss[m] < 0.0)
+                passive &= loss[m] <= 0.0 and (variant != PALS or loss[m] == 0.0)
+                m += 1
+        if passive:
+            continue
+        for k in range(m):
+            i = when[k] if order is None else order[when[k]]
+            for l in range(k + 1):
+                j = when[l] if order is None else order[when[l]]
+                both = side[k] * side[l]
+                if n_classes > 1:
+                    both = float((right[k] == right[l]) + (wrong[k] == wrong[l])
+                                 - (right[k] == wrong[l]) - (wrong[k] == right[l]))  # fmt: skip
+                A[k, l] = A[l, k] = both * product(data, indices, indptr, i, j, one) if both != 0.0 else 0.0
+        solve(variant, m, A, loss, price, tau, work)
+        for k in range(m):
+            if tau[k] == 0.0:
+                continue
+            i = when[k] if order is None else order[when[k]]
+            counts[UPDATES] += 1
+            if trace.shape[0] > 0:
+                trace[when[k], 1] += tau[k]
+            by = side[k] * tau[k]
+            add(data, indices, indptr, i, one, by, W, right[k])
+            if drift.shape[0] > 0:
+                add(data, indices, indptr, i, one, by * before, drift, right[k])
+            if wrong[k] >= 0:
+                add(data, indices, indptr, i, one, -by, W, wrong[k])
+                if drift.shape[0] > 0:
+                    add(data, indices, indptr, i, one, -by * before, drift, wrong[k])
+    return finite
