@@ -8,6 +8,7 @@ from numba import njit
 
 QUERIES = ("all", "margin", "random")
 ALL, MARGIN, RANDOM = range(3)
+SEEN, UPDATES, MISTAKES, QUERIED = range(4)  # a learner's counters
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")

@@ -16,11 +16,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from pa_lab.active import ALL, QUERIES, query_probability
+from pa_lab.active import ALL, MISTAKES, QUERIED, QUERIES, SEEN, UPDATES, query_probability
+from pa_lab.batch import learn_batches
 from pa_lab.rows import add, as_rows, score, squared_norm
 from pa_lab.rules import PALS, VARIANTS, epsilon_insensitive, hinge, step
 
-SEEN, UPDATES, MISTAKES, QUERIED = range(4)
 NO_BUDGET = np.iinfo(np.int64).max
 NO_TRACE = np.empty((0, 2))
 NO_DRAWS = np.empty(0)
@@ -165,7 +165,8 @@ class _Stream(BaseEstimator):
     def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE):
         """Run the loop over the rows; on bad numbers raise and leave the model as it was."""
         W, drift, counts = self._weights.copy(), self._drift.copy(), self._counts.copy()
-        loop = learn_two if len(W) == 1 else learn_many
+        batched = self._batch_size()
+        loop = learn_batches if batched else learn_two if len(W) == 1 else learn_many
         query = QUERIES.index(getattr(self, "query", "all"))
         budget = getattr(self, "label_budget", None)
         order = None
@@ -176,7 +177,7 @@ class _Stream(BaseEstimator):
             finite = loop(
                 *as_rows(X), y, order, W, drift, counts, trace, float(self.fit_intercept),
                 VARIANTS.index(self.variant), C, epsilon, query, draws, float(getattr(self, "delta", 1.0)),
-                float(getattr(self, "query_rate", None) or 0.0), NO_BUDGET if budget is None else budget,
+                float(getattr(self, "query_rate", None) or 0.0), NO_BUDGET if budget is None else budget, *batched,
             )  # fmt: skip
             if not (np.isfinite(finite) and np.isfinite(W).all()):
                 assert_all_finite(X, input_name="X")
@@ -185,6 +186,13 @@ class _Stream(BaseEstimator):
         self._weights, self._drift, self._counts = W, drift, counts
         self._publish()
         return self
+
+    def _batch_size(self):
+        """``(batch_size,)`` where the batch loop is needed, else nothing."""
+        if self.batch_size > 1 and self.variant == "PA":
+            raise ValueError(f"batch_size={self.batch_size} with variant='PA' has no solution where the constraints of "
+                             "a batch contradict each other: choose variant='PA-I', 'PA-II' or 'PALS'.")  # fmt: skip
+        return (self.batch_size,) if self.batch_size > 1 else ()
 
     def _publish(self):
         """Show weights and counters under scikit-learn's names."""
@@ -206,6 +214,7 @@ _SHARED_CONSTRAINTS = {
     "average": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "shuffle": ["boolean"],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
     "warm_start": ["boolean"],
     "random_state": ["random_state", np.random.Generator],
 }
@@ -238,6 +247,12 @@ class PAClassifier(LinearClassifierMixin, _Stream):
         Whether `fit` draws a new order of the rows for each pass.
     class_weight : dict, "balanced" or None, default=None
         Factors on ``C``, by class.
+    batch_size : int >= 1, default=1
+        Rows that share one update, the exact solution of their joint problem (Perez-Suay et al., section 3.2; see
+        `pa_lab.batch`); not with ``variant="PA"``, whose joint constraints may contradict each other. Scores, queries
+        and mistakes are those of the weights before the batch; only the labels asked for enter the problem;
+        ``n_updates_`` counts examples with a step; ``average`` counts the weights after the batch for each of its
+        rows. A batch never spans two calls: a last one with fewer rows is processed as it is.
     query : {"all", "margin", "random"}, default="all"
         Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, or with a fixed rate. A label
         not asked for is not used.
@@ -285,8 +300,8 @@ class PAClassifier(LinearClassifierMixin, _Stream):
     }
 
     def __init__(self, variant="PA-I", C=1.0, fit_intercept=True, average=False, max_iter=1, shuffle=False,
-                 class_weight=None, query="all", delta=1.0, query_rate=None, label_budget=None, warm_start=False,
-                 random_state=None):  # fmt: skip
+                 class_weight=None, batch_size=1, query="all", delta=1.0, query_rate=None, label_budget=None,
+                 warm_start=False, random_state=None):  # fmt: skip
         self.variant = variant
         self.C = C
         self.fit_intercept = fit_intercept
@@ -294,6 +309,7 @@ class PAClassifier(LinearClassifierMixin, _Stream):
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.batch_size = batch_size
         self.query = query
         self.delta = delta
         self.query_rate = query_rate
@@ -331,7 +347,7 @@ class PAClassifier(LinearClassifierMixin, _Stream):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
-        """Learn from the next rows of the stream, in the order given.
+        """Learn from the next rows of the stream, in the order given; fewer than ``batch_size`` are one batch.
 
         Parameters
         ----------
@@ -389,7 +405,7 @@ class PARegressor(RegressorMixin, _Stream):
         Aggressiveness. PA ignores it.
     epsilon : float >= 0, default=0.1
         Half-width of the tube, in units of ``y``.
-    fit_intercept, average, max_iter, shuffle, warm_start, random_state
+    fit_intercept, average, max_iter, shuffle, batch_size, warm_start, random_state
         As in `PAClassifier`.
 
     Attributes
@@ -413,7 +429,7 @@ class PARegressor(RegressorMixin, _Stream):
     _parameter_constraints = _SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
 
     def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, fit_intercept=True, average=False, max_iter=1,
-                 shuffle=False, warm_start=False, random_state=None):  # fmt: skip
+                 shuffle=False, batch_size=1, warm_start=False, random_state=None):  # fmt: skip
         self.variant = variant
         self.C = C
         self.epsilon = epsilon
@@ -421,6 +437,7 @@ class PARegressor(RegressorMixin, _Stream):
         self.average = average
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.batch_size = batch_size
         self.warm_start = warm_start
         self.random_state = random_state
 

@@ -148,6 +148,31 @@ def squared_norm(data, indices, indptr, i, one):
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
+def product(data, indices, indptr, i, k, one):
+    """``(x_i, one) . (x_k, one)``; CSR rows with sorted indices.
+
+    >>> import numpy as np
+    >>> product(np.eye(2), None, None, 0, 1, 1.0)
+    1.0
+    """
+    if data.ndim == 2:
+        total = dot(data, i, data, k)
+    else:
+        total = 0.0
+        at, to = indptr[i], indptr[k]
+        while at < indptr[i + 1] and to < indptr[k + 1]:
+            if indices[at] == indices[to]:
+                total += float(data[at]) * float(data[to])
+                at += 1
+                to += 1
+            elif indices[at] < indices[to]:
+                at += 1
+            else:
+                to += 1
+    return total + one * one
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
 def add(data, indices, indptr, i, one, scale, W, k):
     """``W[k] += scale * (x_i, one)``, in place.
 
