@@ -29,8 +29,8 @@ NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
 README = "README.md"
-SOURCES = (README, "report/*.typ", "report/sections/*.typ", "report/*.bib")
-PDF = "report/report.pdf"
+SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css")
+PDF, WEB = "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -120,14 +120,15 @@ def build(root, notebooks, full=True, parameters=None):
                     "name its data sets as plain strings in its code, so that they are looked for first."
                 )
         took["report"] = compile_report(stage, stand_in=bool(missing))
-        update_readme(stage)
+        if target == root:
+            update_readme(root, stage)
         if edited := [path.name for path, content in before.items() if path.read_bytes() != content]:
             raise BuildError(f"{', '.join(edited)} changed on disk during the run; nothing was published.")
         publish(stage, target, full)
     for name, seconds in took.items():
         print(f"{name:<32}{seconds:8.1f} s")
     where = "" if target == root else f"{target.relative_to(root)}/"
-    print(f"Written: {where}notebooks/, {where}figures/, {where}report/results/ and {where}{PDF}")
+    print(f"Written: {where}notebooks/, {where}figures/, {where}report/results/, {where}{PDF} and {where}{WEB}")
 
 
 def chosen_notebooks(root, only=None):
@@ -242,23 +243,35 @@ def compile_report(stage, stand_in=False):
         With typst's message, which shows the line; a number or figure that no notebook saved also ends here.
     """
     start = time.perf_counter()
+    inputs = {"stand-in": "true"} if stand_in else {}
+    (stage / PDF).write_bytes(typeset(stage, "pdf", inputs))
+    page = typeset(stage, "html", inputs | {"web": "true"}).decode()
+    style = (stage / "report" / "report.css").read_text()
+    (stage / WEB).write_text(page.replace("</head>", f"<style>\n{style}</style></head>", 1))
+    return time.perf_counter() - start
+
+
+def typeset(stage, kind, inputs):
+    """Return the staged report as PDF or HTML; both with typst's own fonts only, the same on every machine."""
     try:
-        pdf, warnings = typst.compile_with_warnings(
+        output, warnings = typst.compile_with_warnings(
             stage / "report" / "report.typ",
             root=stage,
-            ignore_system_fonts=True,  # only the built-in fonts look the same everywhere
-            sys_inputs={"stand-in": "true"} if stand_in else {},
+            format=kind,
+            ignore_system_fonts=True,
+            sys_inputs=inputs,
         )
     except typst.TypstError as error:
         raise BuildError(f"the report does not compile.\n\n{error.diagnostic}") from error
     for warning in warnings:
-        print(f"report: {warning.diagnostic}", file=sys.stderr)
-    (stage / PDF).write_bytes(pdf)
-    return time.perf_counter() - start
+        if "html export is under active development" not in warning.diagnostic:
+            print(f"report: {warning.diagnostic}", file=sys.stderr)
+    return output
 
 
-def update_readme(stage):
-    """Write the staged README's tables anew."""
+def update_readme(root, stage):
+    """Stage the README with its tables written anew."""
+    copy(root, stage, [README])
     try:
         readme.update(stage)
     except (LookupError, TypeError, OSError) as error:
@@ -275,7 +288,7 @@ def copy(source, target, patterns):
 
 def publish(stage, target, full):
     """Move what was made to its place, file by file; after a full run drop what no notebook writes now."""
-    outcome = (*GENERATED, NOTEBOOKS, PDF, README)
+    outcome = (*GENERATED, NOTEBOOKS, PDF, WEB, README)
     made = {path.relative_to(stage) for pattern in outcome for path in stage.glob(pattern)}
     for name in sorted(made):
         place = target / name
