@@ -183,7 +183,7 @@ class Landmarks:
     themselves. Landmarks that the others span (to the rounding of the dtype) are left out, so ``K`` is regular.
     """
 
-    block = 4 * BLOCK
+    block = BLOCK
 
     def __init__(self, kernel, n_rows, rows, ids, average, norm):
         K = np.asarray(kernel(kernel.left(rows), kernel.right(rows, ids)), np.float64)
