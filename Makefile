@@ -4,13 +4,16 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.stamp
 
+# numba does not notice a change in a function that a cached one calls: any change here empties its cache.
+FRESH := build/.fresh
+
 .DEFAULT_GOAL := help
 .PHONY: help report test lint unit notebooks bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-report: $(STAMP)  ## Run the notebooks and compile the report (ONLY=02 for one notebook)
+report: $(STAMP) $(FRESH)  ## Run the notebooks and compile the report (ONLY=02 for one notebook)
 	@$(PY) report/build.py $(if $(ONLY),--only $(ONLY))
 
 test: lint unit notebooks  ## Lint, unit tests, then every notebook
@@ -19,14 +22,14 @@ lint: $(STAMP)  ## Check style and format
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 
-unit: $(STAMP)
-	$(PY) -m pytest
+unit: $(STAMP) $(FRESH)
+	$(PY) -m pytest -n 2
 
 # Real data: every output must come out as stored. Otherwise the cells must run, on a small stand-in.
 # pytest's own settings make any warning an error, which is not for the machinery of Jupyter.
 NBVAL = PA_LAB_OUTPUT="$(CURDIR)/build/test" $(PY) -m pytest notebooks --nbval-current-env \
-	--nbval-sanitize-with=tests/nbval_sanitize.cfg -n 2 --dist loadfile -o filterwarnings=
-notebooks: $(STAMP)
+	--nbval-sanitize-with=tests/nbval_sanitize.cfg -n 2 --dist loadfile -o filterwarnings= -o addopts=-q
+notebooks: $(STAMP) $(FRESH)
 	@mode=$$($(PY) report/build.py --mode) && if [ "$$mode" = real ]; then \
 		echo "notebooks: real data found, so every output is compared"; \
 		$(NBVAL) --nbval; \
@@ -35,12 +38,15 @@ notebooks: $(STAMP)
 		PA_LAB_STAND_IN=1 PA_LAB_STAND_IN_ROWS=4000 $(NBVAL) --nbval-lax; \
 	fi
 
-bench: $(STAMP)  ## Measure speed against other implementations
+bench: $(STAMP) $(FRESH)  ## Measure speed against other implementations
 	@$(PY) tests/bench.py
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(FRESH): $(wildcard pa_lab/*.py)
+	@rm -rf pa_lab/__pycache__ && mkdir -p build && touch $@
 
 # The stamp is made last: an installation that was cut short is taken up again. An environment that does
 # not run (cut short itself, or its Python is gone) is made anew.

@@ -8,6 +8,7 @@ from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.font_manager import FontProperties
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
 
@@ -188,7 +189,7 @@ def direct_labels(ax, gap=1.15):
     >>> plt.close(fig)
     """
     ax.figure.draw_without_rendering()  # so that the axes have their final height
-    size = plt.rcParams["legend.fontsize"]
+    size = FontProperties(size=plt.rcParams["legend.fontsize"]).get_size_in_points()
     unit = gap * size * ax.figure.dpi / 72 / ax.bbox.height
     lines = [line for line in ax.lines if not line.get_label().startswith("_") and len(line.get_xdata())]
     ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]

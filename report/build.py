@@ -20,16 +20,17 @@ from pathlib import Path
 import nbformat
 import papermill
 import typst
-import yaml
 from papermill.exceptions import PapermillExecutionError
 
+import readme
 from pa_lab import datasets, store
 
 NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
-SOURCES = ("report/*.typ", "report/*.bib")
-PDF = "report/report.pdf"
+README = "README.md"
+SOURCES = (README, "report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css")
+PDF, WEB = "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -53,8 +54,12 @@ def main(argv=None):
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the project folder")
     parser.add_argument("--only", metavar="NN", help="run only the notebooks whose names start with NN")
     parser.add_argument(
-        *("-p", "--parameter"),
-        **{"nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")},
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
         help="set a notebook parameter; such a trial goes to build/trial/ and publishes nothing",
     )
     parser.add_argument("--mode", action="store_true", help="only say whether the real data is here")
@@ -66,11 +71,13 @@ def main(argv=None):
             print("stand-in" if missing_data(notebooks) else "real")
             return 0
         with only_run(root / "build"):
-            parameters = {name: yaml.safe_load(value) for name, value in options.parameter}
-            build(root, notebooks, full=options.only is None, parameters=parameters)
-    except BuildError as error:
+            build(root, notebooks, options.only is None, {k: parsed(v) for k, v in options.parameter})
+    except (BuildError, OSError) as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -97,7 +104,7 @@ def build(root, notebooks, full=True, parameters=None):
         os.environ["PA_LAB_STAND_IN"] = "1"
     published = root / "build" / "stand-in" if missing else root
     target = root / "build" / "trial" if parameters else published
-    before = {path: path.read_bytes() for path in notebooks}
+    before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README))}
     took = {}
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
         stage = Path(folder)
@@ -113,13 +120,14 @@ def build(root, notebooks, full=True, parameters=None):
                     "name its data sets as plain strings in its code, so that they are looked for first."
                 )
         took["report"] = compile_report(stage, stand_in=bool(missing))
-        if edited := [path.name for path in notebooks if path.read_bytes() != before[path]]:
+        update_readme(stage)
+        if edited := [path.name for path, content in before.items() if path.read_bytes() != content]:
             raise BuildError(f"{', '.join(edited)} changed on disk during the run; nothing was published.")
         publish(stage, target, full)
     for name, seconds in took.items():
         print(f"{name:<32}{seconds:8.1f} s")
     where = "" if target == root else f"{target.relative_to(root)}/"
-    print(f"Written: {where}notebooks/, {where}figures/, {where}report/results/ and {where}{PDF}")
+    print(f"Written: {where}notebooks/, {where}figures/, {where}report/results/, {where}{PDF} and {where}{WEB}")
 
 
 def chosen_notebooks(root, only=None):
@@ -127,9 +135,17 @@ def chosen_notebooks(root, only=None):
     found = sorted(root.glob(NOTEBOOKS))
     chosen = [path for path in found if path.name.startswith(only or "")]
     if not chosen:
-        names = ", ".join(path.stem for path in found) or "none at all"
+        names = ", ".join(path.stem for path in found) or "none"
         raise BuildError(f"no notebook to run{f' starts with {only!r}' if only else ''}; there are: {names}.")
     return chosen
+
+
+def parsed(text):
+    """Read a parameter as JSON, or take it as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def missing_data(notebooks, fetch=False):
@@ -226,19 +242,30 @@ def compile_report(stage, stand_in=False):
         With typst's message, which shows the line; a number or figure that no notebook saved also ends here.
     """
     start = time.perf_counter()
+    inputs = {"stand-in": "true"} if stand_in else {}
+    (stage / PDF).write_bytes(typeset(stage, "pdf", inputs))
+    page = typeset(stage, "html", inputs | {"web": "true"}).decode()
+    style = (stage / "report" / "report.css").read_text()
+    (stage / WEB).write_text(page.replace("</head>", f"<style>\n{style}</style></head>", 1))
+    return time.perf_counter() - start
+
+
+def typeset(stage, kind, inputs):
+    """Return the staged report as PDF or HTML; both with typst's own fonts only, the same on every machine."""
     try:
-        pdf, warnings = typst.compile_with_warnings(
+        output, warnings = typst.compile_with_warnings(
             stage / "report" / "report.typ",
             root=stage,
-            ignore_system_fonts=True,  # only the built-in fonts look the same everywhere
-            sys_inputs={"stand-in": "true"} if stand_in else {},
+            format=kind,
+            ignore_system_fonts=True,
+            sys_inputs=inputs,
         )
     except typst.TypstError as error:
         raise BuildError(f"the report does not compile.\n\n{error.diagnostic}") from error
     for warning in warnings:
-        print(f"report: {warning.diagnostic}", file=sys.stderr)
-    (stage / PDF).write_bytes(pdf)
-    return time.perf_counter() - start
+        if "html export is under active development" not in warning.diagnostic:
+            print(f"report: {warning.diagnostic}", file=sys.stderr)
+    return output
 
 
 def copy(source, target, patterns):
@@ -251,7 +278,8 @@ def copy(source, target, patterns):
 
 def publish(stage, target, full):
     """Move what was made to its place, file by file; after a full run drop what no notebook writes now."""
-    made = {path.relative_to(stage) for pattern in (*GENERATED, NOTEBOOKS, PDF) for path in stage.glob(pattern)}
+    outcome = (*GENERATED, NOTEBOOKS, PDF, WEB, README)
+    made = {path.relative_to(stage) for pattern in outcome for path in stage.glob(pattern)}
     for name in sorted(made):
         place = target / name
         if not place.exists() or place.read_bytes() != (stage / name).read_bytes():

@@ -3,8 +3,10 @@
 from itertools import product
 
 import numpy as np
-import oracles
 import pytest
+from scipy.optimize import linprog, minimize
+
+import oracles
 from oracles import (
     VARIANTS,
     batch_step,
@@ -21,7 +23,6 @@ from oracles import (
     primal_step,
     solve_step,
 )
-from scipy.optimize import linprog, minimize
 
 INTERCEPT = pytest.mark.parametrize("fit_intercept", [False, True])
 VARIANT = pytest.mark.parametrize("variant", VARIANTS)
