@@ -29,7 +29,7 @@ NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
 README = "README.md"
-SOURCES = (README, "report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css")
+SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css")
 PDF, WEB = "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -120,7 +120,8 @@ def build(root, notebooks, full=True, parameters=None):
                     "name its data sets as plain strings in its code, so that they are looked for first."
                 )
         took["report"] = compile_report(stage, stand_in=bool(missing))
-        update_readme(stage)
+        if target == root:
+            update_readme(root, stage)
         if edited := [path.name for path, content in before.items() if path.read_bytes() != content]:
             raise BuildError(f"{', '.join(edited)} changed on disk during the run; nothing was published.")
         publish(stage, target, full)
@@ -266,6 +267,15 @@ def typeset(stage, kind, inputs):
         if "html export is under active development" not in warning.diagnostic:
             print(f"report: {warning.diagnostic}", file=sys.stderr)
     return output
+
+
+def update_readme(root, stage):
+    """Stage the README with its tables written anew."""
+    copy(root, stage, [README])
+    try:
+        readme.update(stage)
+    except (LookupError, TypeError, OSError) as error:
+        raise BuildError(f"{README} wants a number no notebook saved: {error!r}") from error
 
 
 def copy(source, target, patterns):

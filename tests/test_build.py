@@ -51,7 +51,8 @@ def make(folder):
         notebook(folder / "notebooks" / f"{name}.ipynb", *cells)
     (folder / "report").mkdir()
     (folder / "report" / "report.typ").write_text(REPORT)
-    shutil.copy(BUILD.with_name("template.typ"), folder / "report")
+    for name in ("template.typ", "report.css"):
+        shutil.copy(BUILD.with_name(name), folder / "report")
     return folder
 
 
@@ -110,7 +111,7 @@ def test_a_run_publishes_everything_and_a_second_changes_no_byte(project):
         *(f"figures/0{i}_toy.svg" for i in (1, 2)),
         *(f"report/results/0{i}_toy.json" for i in (1, 2)),
         *(f"report/results/times/0{i}_toy.json" for i in (1, 2)),
-        *("report/report.typ", "report/template.typ", "report/report.pdf"),
+        *(f"report/{name}" for name in ("report.typ", "template.typ", "report.css", "report.pdf", "report.html")),
     }
     text = (project / "notebooks" / "01_toy.ipynb").read_text()
     assert "PosixPath('report/results/times/01_toy.json')" in text and "image/png" in text
