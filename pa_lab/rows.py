@@ -156,7 +156,7 @@ def product(data, indices, indptr, i, k, one):
     1.0
     """
     if data.ndim == 2:
-        total = dot(data, i, data, k)
+        total = dot(data, i, data, k) if indptr is None else float(data[i, k])
     else:
         total = 0.0
         at, to = indptr[i], indptr[k]
