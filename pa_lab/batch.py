@@ -370,13 +370,15 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
                 p = scores[first] - scores[second]
             if trace.shape[0] > 0:
                 trace[t, 0] = p
-                trace[t, 1] = 0.0
+                trace[t, 1] = np.nan
             counts[SEEN] += 1
             if counts[QUERIED] >= label_budget:
                 continue
             if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
                 continue
             counts[QUERIED] += 1
+            if trace.shape[0] > 0:
+                trace[t, 1] = 0.0
             target = y[i]
             for wall in range(walls):
                 when[m], right[m], wrong[m], side[m], price[m] = t, 0, -1, 1.0, C[0]

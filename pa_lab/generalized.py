@@ -11,10 +11,9 @@ import pandas as pd
 from numba import njit
 from scipy.spatial.distance import pdist, squareform
 
-from pa_lab.active import ALL
+from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
 from pa_lab.batch import learn_batches
 from pa_lab.evaluation import flip_labels, grid, sweep
-from pa_lab.linear import NO_BUDGET, NO_DRAWS
 from pa_lab.rows import score
 from pa_lab.rules import VARIANTS
 
@@ -79,7 +78,7 @@ def kernel_pass(K, y, order, method, C, batch_size):
     """
     n, trace, W = len(K), np.zeros((len(order), 2)), np.zeros((1, len(K) + 1))
     learn_batches(
-        K, None, np.zeros((1, n)), y.astype(float), order, W, np.empty((0, n + 1)), np.zeros(4, np.int64), trace, 1.0,
+        K, None, np.zeros((1, n)), y.astype(float), order, W, np.empty((0, n + 1)), np.zeros(5, np.int64), trace, 1.0,
         VARIANTS.index(METHODS[method]), np.full(2, float(C)), -1.0, ALL, NO_DRAWS, 1.0, 0.0, NO_BUDGET, batch_size,
     )  # fmt: skip
     return trace, W[0]

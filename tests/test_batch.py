@@ -188,7 +188,7 @@ def stream(n=90, d=7, seed=0):
 
 def run(loop, X, y, variant, *, classes=1, epsilon=-1.0, query=0, draws=None, batch=(), average=True):
     """One pass of a compiled loop: weights, drift, counters and trace."""
-    W, counts, trace = np.zeros((classes, X.shape[1] + 1)), np.zeros(4, np.int64), np.zeros((len(y), 2))
+    W, counts, trace = np.zeros((classes, X.shape[1] + 1)), np.zeros(5, np.int64), np.zeros((len(y), 2))
     drift = np.zeros_like(W) if average else W[:0].copy()
     draws = np.empty(0) if draws is None else draws
     C = np.full(max(2, classes), 0.4)
@@ -237,6 +237,7 @@ def test_kkt_conditions_hold_on_every_batch_of_a_run(variant):
     model = PAClassifier(variant, C, batch_size=B)
     model.classes_ = np.array([-1, 1])
     model._begin(1, data.X.shape[1])
+    model._begin_counts()
     model._stream(data.X, data.y.astype(float), np.full(2, C), trace=trace)
     X, tau, w = np.c_[data.X, np.ones(len(data.y))], trace[:, 1], np.zeros(data.X.shape[1] + 1)
     for start in range(0, len(X), B):
