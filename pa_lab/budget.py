@@ -267,7 +267,7 @@ class Budget(Growing):
 
     def __init__(self, kernel, n_rows, rows, budget, policy):
         b = budget
-        self.kernel, self.policy, right = kernel, policy, kernel.right(rows[:1])
+        self.kernel, self.policy, right = kernel, policy, kernel.right(rows[:1], np.zeros(1, np.int64))
         self.rows, self.right = (np.zeros((b, *A.shape[1:]), A.dtype) for A in (rows, right))
         self.ids, self.came, self.state = np.full(b, -1), np.zeros(b, np.int64), np.zeros(2, np.int64)
         self.W, self.K, self.drift = np.zeros((n_rows, b)), np.zeros((b, b)), np.empty((0, b))
@@ -287,9 +287,10 @@ class Budget(Growing):
 
     def learn(self, X, ids, y, draws, trace, settings):
         """Pass a block through the loop, within the budget."""
-        left, right = self.kernel.left(X), self.kernel.right(X)
-        gram, KB = np.asarray(self.kernel(left, right), np.float64, order="C"), np.zeros((len(y), len(self.ids)))
-        KB[:, : self.n] = self.kernel(left, self.right[: self.n])
+        left, right = self.kernel.left(X), self.kernel.right(X, ids)
+        gram, KB = self.kernel.gram(left, right).astype(np.float64), np.zeros((len(y), len(self.ids)))
+        if self.n:
+            KB[:, : self.n] = self.kernel(left, self.right[: self.n])
         place, at, finite = {number: at for at, number in enumerate(ids.tolist())}, 0, 0.0
         while at < len(y):
             if self.policy == PROJECTION and self.n == len(self.ids) and self.state[1] == 0:

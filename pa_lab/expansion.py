@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
+from pa_lab.batch import learn_batches
 from pa_lab.linear import averaged, learn_many, learn_two
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
@@ -56,8 +57,10 @@ class Kernel:
             return self._joined(self.gamma * X, self.coef0)
         return X
 
-    def right(self, X):
-        """Rows as second argument. RBF: ``(s, 1, -gamma |s|^2)``."""
+    def right(self, X, ids=None):
+        """Rows as second argument. RBF: ``(s, 1, -gamma |s|^2)``; precomputed: their numbers."""
+        if self.kind == "precomputed":
+            return ids
         if self.kind == "rbf":
             s = X - self.origin
             return self._joined(s, 1.0, -self.gamma * _squared_norms(s))
@@ -94,6 +97,13 @@ class Kernel:
                 K *= base
         return K
 
+    def gram(self, left, right):
+        """Values of a block with itself, as the loops want them."""
+        K = np.ascontiguousarray(self(left, right))
+        if (np.diag(K) < 0).any():
+            raise ValueError(f"k(x, x) = {np.diag(K).min():.3g} is negative for a row of X: a squared norm is not.")
+        return K
+
     def scores(self, left, right, W):
         """``W`` times the kernel values of ``right`` with ``left``, in tiles: an array (n_classes, n_rows)."""
         out = np.zeros((len(W), len(left)))
@@ -105,22 +115,22 @@ class Kernel:
 
 def run(rows, y, W, drift, draws, trace, settings):
     """Pass rows through the linear learner's loop; ``settings`` are the arguments that stay the same."""
-    loop = learn_two if len(W) == 1 else learn_many
+    loop = learn_batches if "batch_size" in settings else learn_two if len(W) == 1 else learn_many
     return loop(*rows, y, None, W, drift, trace=trace, one=0.0, draws=draws, **settings)
 
 
 class Growing:
     """The exact expansion: every example that moved the hypothesis is kept.
 
-    ``n`` vectors: ``rows`` as they came, ``right`` the same prepared, ``ids`` their numbers in the stream, ``slots`` where
-    each number stands.
+    ``n`` vectors: ``rows`` as they came, ``right`` the same prepared, ``ids`` their numbers in the stream, ``slots``
+    where each number stands.
     """
 
     block = BLOCK
 
     def __init__(self, kernel, n_rows, rows, average):
         self.kernel, self.n, self.ids, self.slots = kernel, 0, np.empty(0, np.int64), {}
-        self.rows, self.right = rows[:0], kernel.right(rows[:0])
+        self.rows, self.right = rows[:0], kernel.right(rows[:0], self.ids)
         self.W = np.zeros((n_rows, 0))
         self.drift = np.zeros((n_rows, 0)) if average else np.empty((0, 0))
 
@@ -132,11 +142,10 @@ class Growing:
 
     def learn(self, X, ids, y, draws, trace, settings):
         """Pass a block through the loop and keep the examples that moved the hypothesis."""
-        left, right = self.kernel.left(X), self.kernel.right(X)
+        left, right = self.kernel.left(X), self.kernel.right(X, ids)
         move = np.zeros((len(self.W), len(ids) + 1))
         drift = np.zeros_like(move) if len(self.drift) else move[:0]
-        gram = np.ascontiguousarray(self.kernel(left, right))
-        finite = run((gram, None, self.scores(left)), y, move, drift, draws, trace, settings)
+        finite = run((self.kernel.gram(left, right), None, self.scores(left)), y, move, drift, draws, trace, settings)
         moved = np.flatnonzero(move[:, :-1].any(axis=0))
         at = np.array([self.slots.get(j, -1) for j in ids[moved].tolist()], np.int64)
         new = at < 0
@@ -174,15 +183,15 @@ class Landmarks:
     themselves. Landmarks that the others span (to the rounding of the dtype) are left out, so ``K`` is regular.
     """
 
-    block = 4 * BLOCK
+    block = BLOCK
 
     def __init__(self, kernel, n_rows, rows, ids, average, norm):
-        K = np.asarray(kernel(kernel.left(rows), kernel.right(rows)), np.float64)
+        K = np.asarray(kernel(kernel.left(rows), kernel.right(rows, ids)), np.float64)
         factor, keep = pivoted_cholesky(K, len(K) * np.finfo(kernel.origin.dtype).eps)
         if norm == "euclidean":
             keep = np.arange(len(K))
         self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
-        self.right = kernel.right(self.rows)
+        self.right = kernel.right(self.rows, self.ids)
         self.factor = None if norm == "euclidean" else factor.astype(kernel.origin.dtype)
         self.W = np.zeros((n_rows, self.n + 1))
         self.drift = np.zeros_like(self.W) if average else self.W[:0]

@@ -6,7 +6,7 @@ A matrix travels as three arguments ``data, indices, indptr``, as in CSR; for a 
 and the other two are None. The compiler knows ``data.ndim`` and drops the branch not taken.
 
 Rows known only by their inner products travel as ``gram, None, base``: row ``i`` stands for a vector whose products
-with the other rows are ``gram[i]``, ``W`` holds a coefficient per row, and ``base[k, i]`` is what the score starts from.
+with the other rows are ``gram[i]``, ``W`` holds a coefficient per row, and a score starts from ``base[k, i]``.
 
 Sums run in one fixed order on every machine: a dense product in ``LANES`` interleaved partial sums, which are as
 many as a vector register holds, so the processor adds them at once without reordering anything.
