@@ -329,7 +329,7 @@ def pseudo_inverse(H, m, v, out, size):
         v[a] = out[a]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one, variant, C, epsilon,
                   query, draws, delta, query_rate, label_budget, batch_size):  # fmt: skip
     """One pass of PA over groups of ``batch_size`` rows, the last maybe shorter; as `linear.learn_two` for the rest.
@@ -342,17 +342,18 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
     n_classes = W.shape[0]
     classifies = epsilon < 0.0
     walls = 1 if classifies or variant == PALS else 2
-    room = min(batch_size, max(1, y.shape[0])) * walls
+    n = y.shape[0] if order is None else order.shape[0]
+    room = min(batch_size, max(1, n)) * walls
     work = workspace(room)
     A, loss, price, side, tau = np.zeros((room, room)), np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room)
     when, right, wrong = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
     scores = np.zeros(n_classes)
     finite = 0.0
-    for start in range(0, y.shape[0], batch_size):
+    for start in range(0, n, batch_size):
         before = counts[SEEN]
         m = 0
         passive = True
-        for t in range(start, min(start + batch_size, y.shape[0])):
+        for t in range(start, min(start + batch_size, n)):
             i = t if order is None else order[t]
             first = second = 0
             for k in range(n_classes):
@@ -369,13 +370,15 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
                 p = scores[first] - scores[second]
             if trace.shape[0] > 0:
                 trace[t, 0] = p
-                trace[t, 1] = 0.0
+                trace[t, 1] = np.nan
             counts[SEEN] += 1
             if counts[QUERIED] >= label_budget:
                 continue
             if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
                 continue
             counts[QUERIED] += 1
+            if trace.shape[0] > 0:
+                trace[t, 1] = 0.0
             target = y[i]
             for wall in range(walls):
                 when[m], right[m], wrong[m], side[m], price[m] = t, 0, -1, 1.0, C[0]
