@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from oracles import pa_active
 from scipy import stats
 from sklearn.exceptions import NotFittedError
 
+from oracles import pa_active
 from pa_lab import PAClassifier
 from pa_lab.active import MARGIN, QUERIES, RANDOM, THRESHOLD
 from pa_lab.evaluation import trace
