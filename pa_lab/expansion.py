@@ -145,7 +145,8 @@ class Growing:
         left, right = self.kernel.left(X), self.kernel.right(X, ids)
         move = np.zeros((len(self.W), len(ids) + 1))
         drift = np.zeros_like(move) if len(self.drift) else move[:0]
-        finite = run((self.kernel.gram(left, right), None, self.scores(left)), y, move, drift, draws, trace, settings)
+        base = self.kernel.scores(left, self.right[: self.n], self.last())
+        finite = run((self.kernel.gram(left, right), None, base), y, move, drift, draws, trace, settings)
         moved = np.flatnonzero(move[:, :-1].any(axis=0))
         at = np.array([self.slots.get(j, -1) for j in ids[moved].tolist()], np.int64)
         new = at < 0
@@ -166,13 +167,13 @@ class Growing:
         self.slots.update(zip(ids.tolist(), range(self.n, end), strict=True))
         self.n = end
 
-    def scores(self, left, W=None):
-        """Scores of prepared rows under the last coefficients, or under others."""
-        return self.kernel.scores(left, self.right[: self.n], (self.W if W is None else W)[:, : self.n])
+    def last(self):
+        """The last coefficients."""
+        return self.W[:, : self.n]
 
     def coefficients(self, n_seen):
         """Coefficients to predict with: the last, or the mean over the stream."""
-        return (averaged(self.W, self.drift, n_seen) if len(self.drift) else self.W)[:, : self.n]
+        return averaged(self.W, self.drift, n_seen)[:, : self.n] if len(self.drift) else self.last()
 
 
 class Landmarks:
@@ -209,9 +210,9 @@ class Landmarks:
             k = solve_triangular(self.factor, k.T, lower=True, check_finite=False, overwrite_b=True).T
         return run((np.ascontiguousarray(k), None, None), y, self.W, self.drift, draws, trace, settings)
 
-    def scores(self, left, W=None):
-        """Scores of prepared rows under the last coefficients, or under others."""
-        return self.kernel.scores(left, self.right, self._expanded(self.W) if W is None else W)
+    def last(self):
+        """The last coefficients."""
+        return self._expanded(self.W)
 
     def coefficients(self, n_seen):
         """Coefficients to predict with: the last, or the mean over the stream."""

@@ -15,10 +15,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
-from pa_lab.active import ALL, QUERIES, SEEN
+from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS, SEEN, UNANSWERED, Asks
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.expansion import BLOCK, KERNELS, Growing, Kernel, Landmarks
-from pa_lab.linear import NO_BUDGET, NO_DRAWS, NO_TRACE, PAClassifier, PARegressor, _Stream
+from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _Stream
 from pa_lab.rules import VARIANTS
 
 # One thread for these many small products: handing them to a second core costs more than it brings, and far more on a
@@ -90,15 +90,16 @@ class _KernelStream:
             means = KMeans(m, n_init=1, max_iter=20, random_state=seed).fit(X[order[: 10 * m]])
         return means.cluster_centers_.astype(X.dtype, copy=False), np.full(m, -1)
 
-    def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE):
+    def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Pass the rows through the model, block by block; on bad numbers raise and leave the model as it was."""
         n, counts = X.shape[0], self._counts.copy()
-        query = QUERIES.index(getattr(self, "query", "all"))
-        label_budget = getattr(self, "label_budget", None)
+        query, delta, query_rate, label_budget = self._query_settings()
+        if asked:
+            self._take_answers(n, counts)
+            query, label_budget = ALL, NO_BUDGET
         settings = {
             "counts": counts, "variant": VARIANTS.index(self.variant), "C": C, "epsilon": epsilon, "query": query,
-            "delta": float(getattr(self, "delta", 1.0)), "query_rate": float(getattr(self, "query_rate", None) or 0.0),
-            "label_budget": NO_BUDGET if label_budget is None else label_budget,
+            "delta": delta, "query_rate": query_rate, "label_budget": label_budget,
         }  # fmt: skip
         if self._batch_size():
             settings["batch_size"] = self.batch_size
@@ -123,24 +124,37 @@ class _KernelStream:
 
     def _publish(self):
         """Show vectors, coefficients and counters under scikit-learn's names."""
-        model = self._model
+        self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts[:UNANSWERED].tolist()
+        model = getattr(self, "_model", None)
+        if model is None:
+            return
         self.dual_coef_ = np.ascontiguousarray(model.coefficients(self._counts[SEEN]))
         self.support_ = model.ids[: model.n].copy()
         self.support_vectors_ = model.rows[: model.n].copy()
-        self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts.tolist()
         self.n_iter_ = self.max_iter
 
-    def _decision(self, X):
-        """Scores of new rows, an array (n_classes, n_rows)."""
+    def __sklearn_is_fitted__(self):
+        return getattr(self, "_model", None) is not None
+
+    def _decision(self, X, W=None):
+        """Scores of new rows under the coefficients to predict with, or under others: an array (n_classes, n_rows)."""
         check_is_fitted(self)
         model = self._model
         X = validate_data(self, X, accept_sparse="csr", dtype=model.kernel.origin.dtype, order="C", reset=False)
-        out = np.empty((len(self.dual_coef_), X.shape[0]))
+        W = self.dual_coef_ if W is None else W
+        out = np.empty((len(W), X.shape[0]))
         with _threads.limit(limits=1, user_api="blas"):
             for at in range(0, X.shape[0], BLOCK):
                 left = model.kernel.left(_dense(X[at : at + BLOCK]))
-                out[:, at : at + BLOCK] = model.scores(left, self.dual_coef_)
+                out[:, at : at + BLOCK] = model.kernel.scores(left, model.right[: model.n], W)
         return out
+
+    def _scores(self, X):
+        """The score the query rules look at, under the last coefficients."""
+        if not self.__sklearn_is_fitted__():
+            return np.zeros(X.shape[0])
+        scores = np.sort(self._decision(X, self._model.last()), axis=0)
+        return scores[-1] - scores[-2] if len(scores) > 1 else scores[0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -172,7 +186,7 @@ _KERNEL_CONSTRAINTS = {
 }
 
 
-class KernelPAClassifier(_KernelStream, ClassifierMixin, _Stream):
+class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
     """Passive-aggressive classifier with a kernel: `PAClassifier` without intercept, in the kernel's feature space.
 
     The score is ``p = sum_j a_j k(x, s_j)`` over the examples that once moved it, and an update adds the example with

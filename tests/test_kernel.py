@@ -171,6 +171,20 @@ def test_one_answer_whatever_the_form(options):
     assert np.array_equal(again.dual_coef_, model.partial_fit(X[:50] + 0.1, y[:50]).dual_coef_)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"landmarks": 30}, {"budget": 20}, {"average": True}], ids=str)
+def test_asking_row_by_row_equals_one_fit(options, n_classes):
+    X, y = problem(150, n_classes=n_classes)
+    options |= {"query": "margin", "delta": 0.3, "gamma": 0.5, "random_state": 2}
+    options |= {"landmarks": X[:30]} if "landmarks" in options else {}
+    whole, parts = KernelPAClassifier(**options).fit(X, y), KernelPAClassifier(**options)
+    for x, label in zip(X, y, strict=True):
+        if parts.should_query([x])[0]:
+            parts.partial_fit([x], [label], classes=np.unique(y), asked=True)
+    assert counters(whole) == counters(parts) and whole.n_queries_ < 150
+    assert close(whole.decision_function(X), parts.decision_function(X), 1e-7)
+
+
 def test_gamma_is_scikit_learns():
     X, y = problem()
     assert KernelPAClassifier().fit(X, y).gamma_ == pytest.approx(1 / (4 * X.var()))
