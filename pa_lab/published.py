@@ -475,8 +475,8 @@ def judge(protocol, sound, printed, swap=False):
     Returns
     -------
     DataFrame
-        ``claim, quote, place``; whether it is true of each set of figures (None: open); the range of the differences;
-        and the `verdict`.
+        ``claim, quote, place``; whether it is true of each set of figures (None: open), by which test and with what
+        range of differences; and the `verdict`.
     """
     evidence = {"printed": printed, "protocol": protocol, "sound": sound}
     tools, rows = {"above": above, "mostly_above": mostly_above, "both": both, "__builtins__": {}}, []
@@ -486,14 +486,15 @@ def judge(protocol, sound, printed, swap=False):
         exchange = dict(pair for a, b in pairs for pair in ((a, b), (b, a))) if swap else {}
         row = {key: claim[key] for key in ("claim", "quote", "place")}
         for kind, figures in evidence.items():
-            code = compile(claim["sound" if kind == "sound" else "protocol"], claim["claim"], "eval")
+            test = claim["sound" if kind == "sound" else "protocol"]
+            code = compile(test, claim["claim"], "eval")
             used = set(code.co_names) - set(tools)
             if not used <= set(figures):
                 row |= {kind: None, f"{kind}_figures": None}
                 continue
             turned = {name: figures[exchange.get(name, name)] for name in used}
             ranges = [_range(*pair, turned) for pair in pairs if set(pair) <= used]
-            row |= {kind: eval(code, tools, turned), f"{kind}_figures": "; ".join(ranges)}
+            row |= {kind: eval(code, tools, turned), f"{kind}_figures": "; ".join(ranges), f"{kind}_test": test}
         if row["protocol_figures"] and row["sound_figures"]:
             rows.append(row | {"verdict": verdict(row["protocol"], row["sound"])})
     return pd.DataFrame(rows)
