@@ -180,6 +180,48 @@ def summarize(frame, by, values):
     return out
 
 
+def paired(frame, column, one, other, by, values, pair="seed"):
+    """Paired differences between two ways of doing something, and their 95 % intervals.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per run.
+    column : str
+        Tells the ways apart.
+    one, other : object
+        Values of ``column``: the difference is ``one`` minus ``other``.
+    by : list of str
+        Grouping columns.
+    values : list of str
+        Columns to compare.
+    pair : str, default="seed"
+        What a pair of runs has in common within its group.
+
+    Returns
+    -------
+    DataFrame
+        As `summarize` of the differences; pairs with one half missing are left out.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
+    >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
+    [[0.2, -1.07]]
+    """
+    sides = [frame[frame[column] == way].set_index([*by, pair])[values] for way in (one, other)]
+    return summarize((sides[0] - sides[1]).dropna().reset_index(), by, values)
+
+
+def verdict(frame, value):
+    """What the intervals of some differences carry: "better" or "worse" where one excludes 0, else "not shown".
+
+    >>> verdict(pd.DataFrame({"f1_low": [0.1, -0.1], "f1_high": [0.2, 0.1]}), "f1").tolist()
+    ['better', 'not shown']
+    """
+    return np.select([frame[f"{value}_low"] > 0, frame[f"{value}_high"] < 0], ["better", "worse"], "not shown")
+
+
 def corrected_t_test(differences, n_train, n_test):
     """Corrected resampled t-test of Nadeau and Bengio (2003) on paired differences over splits.
 
