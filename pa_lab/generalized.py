@@ -15,7 +15,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
 from pa_lab.batch import learn_batches
-from pa_lab.evaluation import corrected_t_test, flip_labels, grid, sweep
+from pa_lab.evaluation import corrected_t_test, flip_labels, grid, scores, sweep
+from pa_lab.linear import PAClassifier
 from pa_lab.rows import score
 from pa_lab.rules import VARIANTS
 
@@ -217,6 +218,38 @@ def variation(curve):
     2.0
     """
     return float(np.abs(np.diff(curve[len(curve) // 2 :])).sum())
+
+
+def stream_trials(X, y, X_test, y_test, orders, batches=BATCHES, Cs=CS, fit_intercept=True):
+    """Linear mini-batches over shuffles of a long stream, with C by the mistakes along the last of the shuffles.
+
+    Parameters
+    ----------
+    X, y, X_test, y_test : arrays
+        Training and test part.
+    orders : list of ndarray of int
+        Orders of the training rows; the last one is for tuning only.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``method``, ``B``, ``C``, ``order``, ``online`` and ``updates`` (shares of rows), and the test scores.
+    """
+
+    def learn(rows, method, B, C):
+        model = PAClassifier(METHODS[method], C=C, batch_size=B, fit_intercept=fit_intercept)
+        return model.fit(X[rows], y[rows])
+
+    rates = pd.DataFrame([s | {"mistakes": learn(orders[-1], **s).n_mistakes_}
+                          for s in grid(method=METHODS, B=batches, C=Cs)])  # fmt: skip
+    best = rates.loc[rates.groupby(["method", "B"])["mistakes"].idxmin()].drop(columns="mistakes")
+    runs = []
+    for setting in best.to_dict("records"):
+        for number, rows in enumerate(orders[:-1]):
+            model = learn(rows, **setting)
+            shares = {"online": model.n_mistakes_ / len(rows), "updates": model.n_updates_ / len(rows)}
+            runs.append(setting | {"order": number} | shares | scores(y_test, model.decision_function(X_test)))
+    return pd.DataFrame(runs)
 
 
 # ---------------------------------------------------------------- what the runs say

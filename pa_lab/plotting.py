@@ -122,6 +122,23 @@ def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=Fal
     return ax
 
 
+def batch_axis(axes, ticks=(1, 2, 4, 8, 20), **settings):
+    """Give axes a logarithmic x axis for batch sizes, and the same other settings.
+
+    Example
+    -------
+    >>> fig, ax = plt.subplots()
+    >>> batch_axis([ax], ylabel="error (%)")
+    >>> ax.get_xscale()
+    'log'
+    >>> plt.close(fig)
+    """
+    for ax in axes:
+        ax.set(xscale="log", **{"xlabel": "batch size B"} | settings)
+        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+        ax.minorticks_off()
+
+
 def cumulative_mistakes(ax, frame):
     """Draw the mistakes made so far against the examples seen so far.
 
