@@ -245,7 +245,7 @@ class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
     >>> X, y = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]]), ["out", "in", "in", "in", "out"]
     >>> model = KernelPAClassifier(gamma=1.0, max_iter=5).fit(X, y)
     >>> model.predict([[-3.0], [0.5], [1.9]]).tolist(), model.support_.tolist()
-    (['out', 'in', 'out'], [0, 1, 2, 4, 3])
+    (['out', 'in', 'out'], [0, 1, 2, 3, 4])
     """
 
     _parameter_constraints = PAClassifier._parameter_constraints | _KERNEL_CONSTRAINTS
