@@ -329,6 +329,35 @@ def pseudo_inverse(H, m, v, out, size):
         v[a] = out[a]
 
 
+@njit(cache=True, error_model="numpy")
+def solve_all(variant, A, loss, C):
+    """Solve many problems of one size: to check, or to time, what a pass has solved.
+
+    Parameters
+    ----------
+    variant : int
+        As for `solve`, like the rest.
+    A : ndarray of shape (m, n, n)
+    loss : ndarray of shape (m, n)
+    C : ndarray of shape (n,)
+
+    Returns
+    -------
+    tau : ndarray of shape (m, n)
+    gaps : ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> solve_all(PA1, np.ones((2, 1, 1)), np.array([[0.5], [3.0]]), np.ones(1))[0].tolist()
+    [[0.5], [1.0]]
+    """
+    m, n = loss.shape
+    tau, gaps, work = np.zeros((m, n)), np.zeros(m), workspace(n)
+    for b in range(m):
+        gaps[b] = solve(variant, n, A[b], loss[b], C, tau[b], work)
+    return tau, gaps
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one, variant, C, epsilon,
                   query, draws, delta, query_rate, label_budget, batch_size):  # fmt: skip

@@ -6,6 +6,8 @@ have mean 0 and variance 1 unless asked otherwise, ``k(x, x') = exp(-||x - x'||^
 the bias of their section 2, and the order is random.
 """
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 from numba import njit
@@ -13,7 +15,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
 from pa_lab.batch import learn_batches
-from pa_lab.evaluation import flip_labels, grid, sweep
+from pa_lab.evaluation import corrected_t_test, flip_labels, grid, scores, sweep
+from pa_lab.linear import PAClassifier
 from pa_lab.rows import score
 from pa_lab.rules import VARIANTS
 
@@ -215,3 +218,126 @@ def variation(curve):
     2.0
     """
     return float(np.abs(np.diff(curve[len(curve) // 2 :])).sum())
+
+
+def stream_trials(X, y, X_test, y_test, orders, batches=BATCHES, Cs=CS, fit_intercept=True):
+    """Linear mini-batches over shuffles of a long stream, with C by the mistakes along the last of the shuffles.
+
+    Parameters
+    ----------
+    X, y, X_test, y_test : arrays
+        Training and test part.
+    orders : list of ndarray of int
+        Orders of the training rows; the last one is for tuning only.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``method``, ``B``, ``C``, ``order``, ``online`` and ``updates`` (shares of rows), and the test scores.
+    """
+
+    def learn(rows, method, B, C):
+        model = PAClassifier(METHODS[method], C=C, batch_size=B, fit_intercept=fit_intercept)
+        return model.fit(X[rows], y[rows])
+
+    rates = pd.DataFrame([s | {"mistakes": learn(orders[-1], **s).n_mistakes_}
+                          for s in grid(method=METHODS, B=batches, C=Cs)])  # fmt: skip
+    best = rates.loc[rates.groupby(["method", "B"])["mistakes"].idxmin()].drop(columns="mistakes")
+    runs = []
+    for setting in best.to_dict("records"):
+        for number, rows in enumerate(orders[:-1]):
+            model = learn(rows, **setting)
+            shares = {"online": model.n_mistakes_ / len(rows), "updates": model.n_updates_ / len(rows)}
+            runs.append(setting | {"order": number} | shares | scores(y_test, model.decision_function(X_test)))
+    return pd.DataFrame(runs)
+
+
+# ---------------------------------------------------------------- what the runs say
+
+
+def against_published(summary, published):
+    """Our test errors beside Table 2, in percent, each pair marked by whether the 95 % intervals overlap.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `evaluation.summarize` by ``database``, ``method``, ``B``, of ``test``.
+    published : DataFrame
+        ``published.load_table("perez_suay_table2")``.
+
+    Returns
+    -------
+    DataFrame
+        A row per cell: ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``, ``theirs_ci``, ``overlap``.
+    """
+    theirs = published.set_axis(["database", "method", "B", "theirs", "theirs_ci"], axis=1)
+    ours = summary.assign(ours=100 * summary["test"], ours_ci=100 * (summary["test_high"] - summary["test"]))
+    cells = ours[["database", "method", "B", "ours", "ours_ci"]].merge(theirs, on=["database", "method", "B"])
+    return cells.assign(overlap=(cells.ours - cells.theirs).abs() <= cells.ours_ci + cells.theirs_ci)
+
+
+def compare(runs, value, pairs, sizes):
+    """Paired differences between two settings on every database, by the corrected resampled t-test.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `trials`, with a column ``database``.
+    value : {"online", "test"}
+    pairs : list of ((method, B), (method, B))
+    sizes : dict of str to (int, int)
+        Rows trained on and tested on, by database.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``database``, ``a``, ``b``, then ``mean`` (a minus b), ``low``, ``high``, ``t``, ``p``.
+    """
+    wide = runs.pivot(index=["database", "trial"], columns=["method", "B"], values=value)
+    return pd.DataFrame(
+        [{"database": name, "a": a, "b": b} | corrected_t_test(part[a] - part[b], *sizes[name])
+         for name, part in wide.groupby(level="database", sort=False) for a, b in pairs]
+    )  # fmt: skip
+
+
+def claims(runs, sizes):
+    """The source's four claims as counts over databases and settings, with a verdict for each.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``claim``, ``measured``, ``holds``, ``of``, ``share``, ``verdict``.
+    """
+    batches = sorted(runs["B"].unique())
+    small, middle = [(m, 1) for m in METHODS], [B for B in (4, 6, 8) if B in batches]
+    falls = compare(runs, "online", list(zip(small, [(m, max(middle)) for m in METHODS], strict=True)), sizes)
+    means = runs.groupby(["database", "method", "B"], sort=False)["online"].mean().unstack("B")
+    best = {(db, m): means.loc[(db, m)].idxmin() for db, m in means.index}
+    suffices = [
+        compare(runs[runs["database"] == db], "online", [((m, B), (m, best[db, m])) for B in middle], sizes)
+        for db, m in means.index
+    ]
+    alike = compare(runs, "online", [(("BPAII", B), ("BPALS", B)) for B in batches], sizes)
+    cells = [(m, B) for m in METHODS for B in (1, 4, 8) if B in batches]
+    tests = compare(runs, "test", list(combinations(cells, 2)), sizes)
+    rows = [
+        ("predictive error falls with B", f"B = 1 significantly worse than B = {max(middle)}",
+         (falls["mean"].gt(0) & falls["p"].lt(0.05)).to_numpy()),
+        ("B = 4 to 8 suffices", "one of these B not significantly worse than the best B",
+         [bool((c["p"].ge(0.05) | c["mean"].le(0) | c["p"].isna()).any()) for c in suffices]),
+        ("BPAII and BPALS behave alike", "predictive errors not significantly different", alike["p"].ge(0.05)),
+        ("final test errors differ little", "two columns of Table 2 not significantly different", tests["p"].ge(0.05)),
+    ]  # fmt: skip
+    table = pd.DataFrame([{"claim": c, "measured": how, "holds": int(np.sum(k)), "of": len(k)} for c, how, k in rows])
+    table["share"] = table["holds"] / table["of"]
+    return table.assign(verdict=[verdict(share) for share in table["share"]])
+
+
+def verdict(share):
+    """A share of cases in words.
+
+    >>> [verdict(share) for share in (1.0, 0.8, 0.5, 0.1)]
+    ['holds', 'holds mostly', 'undecided', 'does not hold']
+    """
+    words = ("does not hold", "undecided", "holds mostly", "holds")
+    return words[int(np.searchsorted([1 / 3, 2 / 3, 0.9], share, side="right"))]

@@ -25,6 +25,9 @@ _LOOK = {
     "PA-I averaged": (SKY, "-.", "s"),
     "PA-II averaged": (PURPLE, "-.", "^"),
     "LIBLINEAR balanced": (GREY, ":", "v"),
+    "BPAI": (BLUE, "-", "s"),
+    "BPAII": (GREEN, "-", "^"),
+    "BPALS": (PURPLE, "--", "D"),
     "LIBLINEAR": (BLACK, "--", "v"),
     "LIBSVM": (GREY, "--", "P"),
     "SGD": (ORANGE, "--", "X"),
@@ -121,6 +124,23 @@ def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=Fal
             ax.fill_between(part[x], part[low], part[high], color=color, alpha=0.18, lw=0)
     ax.set(xlabel=x, ylabel=y)
     return ax
+
+
+def batch_axis(axes, ticks=(1, 2, 4, 8, 20), **settings):
+    """Give axes a logarithmic x axis for batch sizes, and the same other settings.
+
+    Example
+    -------
+    >>> fig, ax = plt.subplots()
+    >>> batch_axis([ax], ylabel="error (%)")
+    >>> ax.get_xscale()
+    'log'
+    >>> plt.close(fig)
+    """
+    for ax in axes:
+        ax.set(xscale="log", **{"xlabel": "batch size B"} | settings)
+        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+        ax.minorticks_off()
 
 
 def cumulative_mistakes(ax, frame):
