@@ -45,7 +45,7 @@ class _KernelStream:
 
     def _begin(self, n_rows, n_features):
         super()._begin(n_rows, 0)
-        self._model = None
+        self._model, self._passed = None, 0
         self._batch_size()
         if self.landmarks is not None and self.budget is not None:
             raise ValueError("landmarks and budget exclude each other: a budget chooses its own vectors.")
@@ -107,18 +107,18 @@ class _KernelStream:
         model = self._start(X, orders[0]) if self._model is None else self._model.copy()
         X = X.astype(model.kernel.origin.dtype, copy=False)
         block = max(self.batch_size, model.block // self.batch_size * self.batch_size)
-        first = 0 if self.kernel == "precomputed" else counts[SEEN]
         with _threads.limit(limits=None if isinstance(model, Landmarks) else 1, user_api="blas"):
             for order in orders:
                 draws = NO_DRAWS if query == ALL else self._query_rng.random(n)
                 for at in range(0, n, block):
                     part = slice(at, at + block)
                     rows = order[part]
-                    finite = model.learn(_dense(X[rows]), first + rows, y[rows], draws[part], trace[part], settings)
+                    ids = self._passed + rows
+                    finite = model.learn(_dense(X[rows]), ids, y[rows], draws[part], trace[part], settings)
                     if not np.isfinite(finite):
                         raise ValueError(f"kernel={self.kernel!r} gives values so large that scores overflow: scale "
                                          "the features, for example with StandardScaler.")  # fmt: skip
-        self._model, self._weights, self._counts = model, model.W, counts
+        self._model, self._weights, self._counts, self._passed = model, model.W, counts, self._passed + n
         self._publish()
         return self
 
@@ -232,7 +232,7 @@ class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
     dual_coef_ : ndarray of shape (1, n_vectors) or (n_classes, n_vectors)
         Their coefficients.
     support_ : ndarray of shape (n_vectors,)
-        Their numbers in the stream, -1 for given landmarks and means.
+        Their numbers among the rows passed to `fit` and `partial_fit`, -1 for given landmarks and means.
     gamma_ : float
         The number ``gamma`` came to.
     classes_, n_features_in_, feature_names_in_, n_seen_, n_updates_, n_mistakes_, n_queries_
@@ -245,7 +245,7 @@ class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
     >>> X, y = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]]), ["out", "in", "in", "in", "out"]
     >>> model = KernelPAClassifier(gamma=1.0, max_iter=5).fit(X, y)
     >>> model.predict([[-3.0], [0.5], [1.9]]).tolist(), model.support_.tolist()
-    (['out', 'in', 'out'], [0, 1, 2, 4, 3])
+    (['out', 'in', 'out'], [0, 1, 2, 3, 4])
     """
 
     _parameter_constraints = PAClassifier._parameter_constraints | _KERNEL_CONSTRAINTS

@@ -64,4 +64,23 @@ def headline(results):
     return table(["method", "F1", "AUC", "time to train"], rows) + f"{note}{r['sizes'][1]['rows']:,} rows.\n"
 
 
-BLOCKS = {"headline": headline}
+def libraries(results):
+    """What scikit-learn and river do where PA's constraint has one answer."""
+    r = values(results, "07_regression_and_streams")
+    scores = {(row["library"], row["format"]): row["f1"] for row in r["formats"]}
+    ours, theirs = (f"{scores[name, 'dense']:.3f} / {scores[name, 'CSR']:.3f}" for name in ("pa_lab", "scikit-learn"))
+    margins, worst = r["margins"], r["constant_worst"]
+    dense, csr = (margins[f"scikit-learn, {kind}"] for kind in ("dense", "CSR"))
+    rows = [
+        ["margin after one uncapped step (1 is asked for)", f"{margins['pa_lab']:.1f}", f"{dense:.1f}; CSR {csr:.1f}",
+         f"{margins['river']:.1f}"],
+        ["F1 on ijcnn1 of the same rows, dense / CSR", ours, theirs, "–"],
+        ["constant stream x = 0.01, y = 1: worst distance to 1", f"{worst['pa_lab']:.0f}",
+         f"{worst['scikit-learn']:.1g}", f"{worst['river, PA-I']:.1g}; no cap {worst['river, PA']:.0g}"],
+        ["constant stream x = 1, y = 2, no intercept: ends at", *(f"{r['without_intercept'][k]:g}" for k in NAMES)],
+    ]  # fmt: skip
+    return table(["", *NAMES], rows)
+
+
+NAMES = ("pa_lab", "scikit-learn", "river")
+BLOCKS = {"headline": headline, "libraries": libraries}

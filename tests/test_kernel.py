@@ -185,6 +185,16 @@ def test_asking_row_by_row_equals_one_fit(options, n_classes):
     assert close(whole.decision_function(X), parts.decision_function(X), 1e-7)
 
 
+def test_answers_may_come_in_parts():
+    X, y = problem(30)
+    model = KernelPAClassifier(gamma=0.5)
+    assert model.should_query(X).all()
+    for part in (slice(0, 20), slice(20, 25), slice(25, 30)):
+        model.partial_fit(X[part], y[part], classes=[-1, 1], asked=True)
+    whole = KernelPAClassifier(gamma=0.5).fit(X, y)
+    assert np.array_equal(model.support_, whole.support_) and close(model.dual_coef_, whole.dual_coef_)
+
+
 def test_gamma_is_scikit_learns():
     X, y = problem()
     assert KernelPAClassifier().fit(X, y).gamma_ == pytest.approx(1 / (4 * X.var()))

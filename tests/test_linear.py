@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from river import linear_model as river
 from scipy import sparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -155,6 +156,18 @@ def test_equals_scikit_learn_without_intercept_and_on_a_column_of_ones(variant, 
         column = theirs.fit(form(np.hstack([X, ones])), y).coef_
         both = np.append(model.coef_, model.intercept_)
         assert np.abs(both - column).max() < 1e-10 * max(1.0, np.abs(both).max())
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_equals_river_classification_without_intercept(mode):
+    X, y = stream(17)
+    for C in (0.01, 0.3, 10.0):
+        theirs = river.PAClassifier(C=C, mode=mode, learn_intercept=False)
+        for x, target in zip(X, y, strict=True):
+            theirs.learn_one(dict(enumerate(x)), bool(target > 0))
+        ours = PAClassifier(VARIANTS[mode], C, fit_intercept=False).fit(X, y).coef_[0]
+        expected = np.array([theirs.weights[j] for j in range(len(ours))])
+        assert np.abs(ours - expected).max() < 1e-9 * max(1.0, np.abs(expected).max())
 
 
 @parametrize_with_checks(
