@@ -5,6 +5,7 @@ Labels are -1 and +1, ``decision`` is what ``decision_function`` returns, and a 
 
 import os
 import time
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.base import clone
 from tqdm.auto import tqdm
 
 from pa_lab.datasets import cache_folder
+from pa_lab.rules import epsilon_insensitive, hinge
 
 METRICS = ("accuracy", "balanced_accuracy", "f1", "average_precision", "auc", "mcc")
 
@@ -227,6 +229,48 @@ def progressive(model, X, y, every=500):
         model.partial_fit(X[start : start + every], y[start : start + every], **options)
         rows.append((model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_queries_))
     return pd.DataFrame(rows, columns=["seen", "mistakes", "updates", "queries"])
+
+
+def trace(model, X, y):
+    """Fit a model from zero in one pass over the rows as they stand, and record every step.
+
+    Parameters
+    ----------
+    model : PAClassifier (two classes) or PARegressor
+        Fitted as by ``fit`` with ``max_iter=1, shuffle=False, warm_start=False``.
+    X, y : arrays of shape (n, d) and (n,)
+        The stream.
+
+    Returns
+    -------
+    DataFrame
+        A row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss`` before the
+        update: of the tube in regression, of the hinge otherwise, PALS included.
+
+    Examples
+    --------
+    >>> from pa_lab import PAClassifier
+    >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
+    [[0.0, 0.25, 1.0], [0.5, 1.0, 1.5]]
+    """
+    classifies = hasattr(model, "decision_function")
+    if classifies and len(np.unique(y)) > 2:
+        raise ValueError("trace is for two classes: with more, a step has no single score.")
+    record = np.zeros((X.shape[0], 2))
+    params = model.get_params()
+    model.set_params(max_iter=1, shuffle=False, warm_start=False)
+    model._stream = partial(model._stream, trace=record)  # shadows the method for this one call
+    try:
+        model.fit(X, y)
+    finally:
+        del model._stream
+        model.set_params(**params)
+    p = record[:, 0]
+    if classifies:
+        losses = np.vectorize(hinge, otypes=[float])(np.where(np.equal(y, model.classes_[1]), 1.0, -1.0), p)
+    else:
+        losses = np.vectorize(epsilon_insensitive, otypes=[float])(np.asarray(y, dtype=float), p, model.epsilon)
+    return pd.DataFrame({"score": p, "tau": record[:, 1], "loss": losses})
 
 
 def flip_labels(y, rate, rng, among=None):

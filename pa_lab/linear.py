@@ -372,7 +372,10 @@ class PAClassifier(LinearClassifierMixin, _Stream):
         """``C`` times the class weight, by class."""
         if self.class_weight is None:
             return np.full(len(self.classes_), float(self.C))
-        return self.C * compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        if not (np.isfinite(factors) & (factors >= 0.0)).all():
+            raise ValueError(f"class_weight must hold finite numbers >= 0; got {self.class_weight!r}.")
+        return self.C * factors
 
 
 class PARegressor(RegressorMixin, _Stream):
@@ -493,8 +496,10 @@ def _classes(y):
     """Sorted labels. Two whole numbers, the usual case, are found without sorting."""
     if y.dtype.kind in "iubf":
         classes = np.array([y.min(), y.max()])
-        if classes[0] == np.floor(classes[0]) and ((y == classes[0]) | (y == classes[1])).all():
+        whole = (np.isfinite(classes) & (classes == np.floor(classes))).all()
+        if whole and ((y == classes[0]) | (y == classes[1])).all():
             return _at_least_two(np.unique(classes))
+        assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     return _at_least_two(np.unique(y))
 
@@ -510,5 +515,5 @@ def _encode(y, classes):
         known = classes[index] == y
         codes = index.astype(np.float64)
     if not known.all():
-        raise ValueError(f"y holds the label {y[~known][0]!r}, which is not among the classes {classes!r}.")
+        raise ValueError(f"y holds the label {y[~known].tolist()[0]!r}, which is not among the classes {classes!r}.")
     return codes

@@ -9,6 +9,7 @@ Sums run in one fixed order on every machine: a dense product in ``LANES`` inter
 many as a vector register holds, so the processor adds them at once without reordering anything.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
 from numba.core import cgutils
@@ -138,7 +139,8 @@ def squared_norm(data, indices, indptr, i, one):
     else:
         total = 0.0
         for at in range(indptr[i], indptr[i + 1]):
-            total += float(data[at]) * float(data[at])
+            value = np.float64(data[at])  # float() would stay in single precision here
+            total += value * value
     return total + one * one
 
 

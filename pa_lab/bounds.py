@@ -1,0 +1,317 @@
+"""The loss and mistake bounds of the passive-aggressive family, as functions of what a run recorded.
+
+A bound compares a run that started from zero weights with one fixed vector ``u``: it holds for every ``u`` and after
+every example, so each function returns the bound after each example of the stream. Where an assumption of a theorem
+fails, its function refuses with the reason. The constant feature behind an intercept is part of ``x`` and of ``R``.
+
+Glossary: ``u`` comparison vector, ``losses`` its hinge losses on the stream (loss* in the papers), ``R`` the largest
+norm seen so far, ``C`` aggressiveness, ``rho`` the papers' name for ``delta`` in active learning.
+
+Sources: Crammer et al. (2006), Theorems 2 to 5; Lu, Zhao and Hoi (2014), Theorems 1 to 3.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from pa_lab.evaluation import trace
+
+SLACK = 1e-9  # rounding allowed in "loss 0" and "norm 1"
+
+
+class Comparison(NamedTuple):
+    """A comparison vector on a stream: ``||u||^2``, its losses, and the squared norms of the examples, in order."""
+
+    sqnorm_u: float
+    losses: np.ndarray
+    sqnorms: np.ndarray
+
+    @property
+    def R2(self):
+        """Largest squared norm seen so far, after each example."""
+        return np.maximum.accumulate(self.sqnorms)
+
+
+def compare(u, X, y, fit_intercept=True):
+    """Losses of ``u`` and norms of the examples of a stream.
+
+    Parameters
+    ----------
+    u : array of shape (n_features,) or, with an intercept, (n_features + 1,)
+        Comparison vector; its last entry is then the intercept.
+    X : array or sparse matrix of shape (n, n_features)
+        The stream, in order.
+    y : array of shape (n,)
+        Labels in {-1, +1}.
+    fit_intercept : bool, default=True
+        Whether the run had an intercept.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If ``y`` holds anything but -1 and +1, or if ``u`` does not fit or is not finite.
+
+    Examples
+    --------
+    >>> compare([1.0], np.array([[2.0], [-0.5]]), [1, -1], fit_intercept=False).losses.tolist()
+    [0.0, 0.5]
+    """
+    u, y = np.asarray(u, dtype=float).ravel(), np.asarray(y, dtype=float)
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError("y must hold -1 and +1 only: the bounds are for two classes.")
+    if len(u) != X.shape[1] + fit_intercept or not np.isfinite(u).all():
+        raise ValueError(f"u must hold {X.shape[1] + fit_intercept} finite numbers (fit_intercept={fit_intercept}); "
+                         f"got {u!r}.")  # fmt: skip
+    p = X @ u[: X.shape[1]] + (u[-1] if fit_intercept else 0.0)
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    return Comparison(float(u @ u), np.maximum(0.0, 1.0 - y * p), squares + float(fit_intercept))
+
+
+def theorem_2(u):
+    """PA, separable: ``sum loss^2 <= ||u||^2 R^2`` (Crammer et al., Theorem 2).
+
+    Parameters
+    ----------
+    u : Comparison
+        From `compare`; its losses must all be 0.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The bound after each example.
+
+    Raises
+    ------
+    ValueError
+        If ``u`` suffers a loss.
+
+    Examples
+    --------
+    >>> theorem_2(Comparison(4.0, np.zeros(2), np.array([1.0, 2.0]))).tolist()
+    [4.0, 8.0]
+    """
+    _refuse_unless_separable(u, "Theorem 2 of Crammer et al.")
+    return u.sqnorm_u * u.R2
+
+
+def theorem_3(u):
+    """PA, ``||x|| = 1``: ``sum loss^2 <= (||u|| + 2 sqrt(sum loss*^2))^2`` (Crammer et al., Theorem 3).
+
+    Takes and returns the same as `theorem_2`; raises ValueError unless every example has norm 1.
+
+    >>> theorem_3(Comparison(4.0, np.array([0.0, 1.5]), np.ones(2))).tolist()
+    [4.0, 25.0]
+    """
+    off = np.abs(u.sqnorms - 1.0)
+    if off.max(initial=0.0) > SLACK:
+        raise ValueError("Theorem 3 of Crammer et al. needs examples of norm 1 (the constant feature behind the "
+                         f"intercept counts); one has squared norm {u.sqnorms[off.argmax()]:.4g}.")  # fmt: skip
+    return (np.sqrt(u.sqnorm_u) + 2.0 * np.sqrt(np.cumsum(u.losses**2))) ** 2
+
+
+def theorem_4(u, C):
+    """PA-I: mistakes ``<= max(R^2, 1/C) (||u||^2 + 2 C sum loss*)`` (Crammer et al., Theorem 4).
+
+    Takes a `Comparison` and the run's ``C`` and returns the bound after each example; raises ValueError for C <= 0.
+
+    >>> theorem_4(Comparison(4.0, np.array([0.0, 1.0]), np.ones(2)), C=0.5).tolist()
+    [8.0, 10.0]
+    """
+    _refuse_unless_positive(C)
+    return np.maximum(u.R2, 1.0 / C) * (u.sqnorm_u + 2.0 * C * np.cumsum(u.losses))
+
+
+def theorem_5(u, C):
+    """PA-II: ``sum loss^2 <= (R^2 + 1/(2C)) (||u||^2 + 2 C sum loss*^2)`` (Crammer et al., Theorem 5).
+
+    Takes a `Comparison` and the run's ``C`` and returns the bound after each example; raises ValueError for C <= 0.
+
+    >>> theorem_5(Comparison(4.0, np.array([0.0, 2.0]), np.ones(2)), C=0.5).tolist()
+    [8.0, 16.0]
+    """
+    _refuse_unless_positive(C)
+    return (u.R2 + 0.5 / C) * (u.sqnorm_u + 2.0 * C * np.cumsum(u.losses**2))
+
+
+def active_theorem_1(u, rho):
+    """Active PA, separable: expected mistakes ``<= R^2/4 (rho + 1/rho + 2) ||u||^2`` (Lu et al., Theorem 1).
+
+    Parameters
+    ----------
+    u : Comparison
+        From `compare`; its losses must all be 0.
+    rho : float >= 1
+        The run's ``delta``, with ``query="margin"``.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The bound on the expected number of mistakes, asked for or not, after each example.
+
+    Raises
+    ------
+    ValueError
+        If ``rho < 1`` or if ``u`` suffers a loss.
+
+    Examples
+    --------
+    >>> active_theorem_1(Comparison(4.0, np.zeros(1), np.ones(1)), rho=1.0).tolist()
+    [4.0]
+    """
+    _refuse_below_one(rho)
+    _refuse_unless_separable(u, "Theorem 1 of Lu, Zhao and Hoi")
+    return u.R2 / 4.0 * (rho + 1.0 / rho + 2.0) * u.sqnorm_u
+
+
+def active_theorem_2(u, C, rho):
+    """Active PA-I: expected mistakes ``<= max(1/C, R^2)/rho [((rho+1)/2)^2 ||u||^2 + (rho+1) C sum loss*]``.
+
+    Lu et al., Theorem 2; takes, returns and refuses as `active_theorem_1`, but ``u`` may suffer losses.
+
+    >>> active_theorem_2(Comparison(4.0, np.array([1.0]), np.ones(1)), C=0.5, rho=1.0).tolist()
+    [10.0]
+    """
+    _refuse_unless_positive(C)
+    _refuse_below_one(rho)
+    inside = ((rho + 1.0) / 2.0) ** 2 * u.sqnorm_u + (rho + 1.0) * C * np.cumsum(u.losses)
+    return np.maximum(1.0 / C, u.R2) / rho * inside
+
+
+def active_theorem_3(u, C, rho):
+    """Active PA-II: expected mistakes ``<= (R^2 + 1/(2C))/rho ((rho+1)/2)^2 [||u||^2 + 2 C sum loss*^2]``.
+
+    Lu et al., Theorem 3; takes, returns and refuses as `active_theorem_1`, but ``u`` may suffer losses.
+
+    >>> active_theorem_3(Comparison(4.0, np.array([2.0]), np.ones(1)), C=0.5, rho=1.0).tolist()
+    [16.0]
+    """
+    _refuse_unless_positive(C)
+    _refuse_below_one(rho)
+    return ((rho + 1.0) / 2.0) ** 2 / rho * theorem_5(u, C)
+
+
+def tightest(variant, X, y, C=1.0, fit_intercept=True, rho=None):
+    """A comparison vector that makes the bound of a whole stream about as small as it can be, by LIBLINEAR.
+
+    The brackets of Theorems 4 and 5 are twice the objectives of the hinge and the squared-hinge SVM without a free
+    bias, at the same ``C`` (active Theorem 2: at ``2 C / (rho + 1)``). Any ``u`` gives a valid bound, so an
+    unfinished optimization costs tightness only. For PA: the widest margin, scaled to loss 0 where that can be.
+
+    Parameters
+    ----------
+    variant : {"PA", "PA-I", "PA-II"}
+        The rule of the run.
+    X, y, C, fit_intercept
+        As for the run; ``y`` in {-1, +1}.
+    rho : float or None, default=None
+        ``delta`` of an active run.
+
+    Returns
+    -------
+    ndarray of shape (n_features,) or (n_features + 1,)
+
+    Examples
+    --------
+    >>> tightest("PA", np.array([[2.0], [-4.0]]), [1, -1], fit_intercept=False).round(6).tolist()
+    [0.5]
+    """
+    if fit_intercept:
+        stack = sparse.hstack if sparse.issparse(X) else np.hstack
+        X = stack([X, np.ones((X.shape[0], 1))])
+        X = X.tocsr() if sparse.issparse(X) else X
+    hinge = variant != "PA-II"
+    price = 1e4 if variant == "PA" else 2.0 * C / (rho + 1.0) if hinge and rho else C
+    svm = LinearSVC(loss="hinge" if hinge else "squared_hinge", C=price, dual=hinge, fit_intercept=False,
+                    tol=1e-4, max_iter=200 if variant != "PA" else 100_000, random_state=0)  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        u = svm.fit(X, y).coef_[0]
+    if variant == "PA" and (margin := (np.asarray(y) * (X @ u)).min()) > 0.0:
+        u /= margin
+    return u
+
+
+def along(model, X, y, u):
+    """Run a model over a stream from zero and set what its theorem bounds beside the bound.
+
+    Parameters
+    ----------
+    model : PAClassifier
+        Its parameters choose the theorem; a copy in one pass over the rows as they stand is run.
+    X : array or sparse matrix of shape (n, n_features)
+        The stream, in order.
+    y : array of shape (n,)
+        Labels in {-1, +1}.
+    u : array
+        Comparison vector, as for `compare`.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``seen``, ``observed`` (mistakes for PA-I and for every active run, else the sum of squared losses)
+        and ``bound``. PA is set against Theorem 3 where the norms are 1, else against Theorem 2.
+
+    Raises
+    ------
+    ValueError
+        With the reason, where no theorem covers the run.
+
+    Examples
+    --------
+    >>> from pa_lab import PAClassifier
+    >>> X, y = np.array([[2.0], [-4.0]]), np.array([1, -1])
+    >>> along(PAClassifier(variant="PA", fit_intercept=False), X, y, [0.5]).values.tolist()
+    [[1.0, 1.0, 1.0], [2.0, 1.0, 4.0]]
+    """
+    run = model.get_params()
+    for fails, reason in (
+        (run["variant"] == "PALS", "variant='PALS' has none: it also moves examples whose loss is 0"),
+        (run["class_weight"] is not None, "class_weight makes C differ between examples"),
+        (run["query"] == "random", "query='random' has none; only query='margin' is covered"),
+        (run["label_budget"] is not None, "label_budget stops the asking, and with it the learning"),
+    ):
+        if fails:
+            raise ValueError(f"No bound here: {reason}.")
+    against = compare(u, X, y, run["fit_intercept"])
+    steps = trace(model, X, y)
+    mistakes = (steps["score"] > 0.0) != (np.asarray(y) > 0)
+    observed = mistakes if run["query"] == "margin" or run["variant"] == "PA-I" else steps["loss"] ** 2
+    bound = _bound(run, against)
+    return pd.DataFrame({"seen": np.arange(1, len(bound) + 1), "observed": observed.cumsum(), "bound": bound})
+
+
+def _bound(run, u):
+    """The bound that covers a run with these parameters."""
+    if run["query"] == "margin":
+        theorems = {"PA": active_theorem_1, "PA-I": active_theorem_2, "PA-II": active_theorem_3}
+        C = () if run["variant"] == "PA" else (run["C"],)
+        return theorems[run["variant"]](u, *C, run["delta"])
+    if run["variant"] == "PA":
+        unit = np.abs(u.sqnorms - 1.0).max(initial=0.0) <= SLACK
+        return theorem_3(u) if unit else theorem_2(u)
+    return {"PA-I": theorem_4, "PA-II": theorem_5}[run["variant"]](u, run["C"])
+
+
+def _refuse_unless_separable(u, theorem):
+    if (worst := u.losses.max(initial=0.0)) > SLACK:
+        raise ValueError(f"{theorem} needs a u without loss on any example; this one suffers up to {worst:.4g} (on "
+                         f"{np.count_nonzero(u.losses > SLACK)} of {len(u.losses)} examples).")  # fmt: skip
+
+
+def _refuse_unless_positive(C):
+    if not 0.0 < C < np.inf:
+        raise ValueError(f"C must be a positive number; got {C!r}.")
+
+
+def _refuse_below_one(rho):
+    if not 1.0 <= rho < np.inf:
+        raise ValueError(f"The bounds of Lu, Zhao and Hoi need rho (delta) of at least 1; got {rho!r}.")

@@ -1,0 +1,390 @@
+"""The linear learners against plain loops, a general solver, scikit-learn, and themselves without a compiler."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import oracles
+from pa_lab import PAClassifier, PARegressor
+from pa_lab.rules import VARIANTS
+
+VARIANT = pytest.mark.parametrize("variant", VARIANTS)
+INTERCEPT = pytest.mark.parametrize("fit_intercept", [False, True])
+FORMATS = {"dense": np.asarray, "csr": sparse.csr_array}
+FORMAT = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+SIX_DECADES = 10.0 ** np.arange(-3, 4)
+
+
+def stream(seed=0, n=120, d=7, n_classes=2, density=0.6):
+    """Noisy rows with zeros among them, and targets: labels, class indices, or (n_classes=1) numbers."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
+    scores = X @ rng.normal(size=(d, max(n_classes, 2))) + rng.normal(size=(n, max(n_classes, 2)))
+    if n_classes == 1:
+        return X, 3.0 * scores[:, 0] + 1.0
+    return X, np.where(scores[:, 0] > scores[:, 1], 1, -1) if n_classes == 2 else scores.argmax(axis=1)
+
+
+def assert_same(model, oracle, tolerance=1e-9):
+    scale = max(1.0, np.abs(oracle["w"]).max())
+    assert np.abs(model.coef_ - oracle["w"]).max() < tolerance * scale
+    assert np.abs(model.intercept_ - oracle["b"]).max() < tolerance * scale
+
+
+# ---------------------------------------------------------------- the oracles
+
+
+@VARIANT
+@INTERCEPT
+@FORMAT
+def test_binary_equals_the_plain_loop(variant, fit_intercept, form):
+    X, y = stream()
+    for C in SIX_DECADES:
+        oracle = oracles.pa_binary(X, y, variant, C, fit_intercept)
+        model = PAClassifier(variant, C, fit_intercept=fit_intercept).fit(form(X), y)
+        assert_same(model, oracle)
+        assert (model.n_updates_, model.n_seen_, model.n_queries_) == (oracle["n_updates"], len(y), len(y))
+        assert model.n_mistakes_ == oracle["n_mistakes"]
+
+
+@VARIANT
+@INTERCEPT
+@FORMAT
+def test_regression_equals_the_plain_loop(variant, fit_intercept, form):
+    X, y = stream(1, n_classes=1)
+    for C, epsilon in product(SIX_DECADES, (0.0, 0.5)):
+        oracle = oracles.pa_regression(X, y, variant, C, epsilon, fit_intercept)
+        model = PARegressor(variant, C, epsilon, fit_intercept=fit_intercept).fit(form(X), y)
+        assert_same(model, oracle)
+        assert model.n_updates_ == oracle["n_updates"]
+
+
+@VARIANT
+@INTERCEPT
+@FORMAT
+def test_multiclass_equals_the_plain_loop(variant, fit_intercept, form):
+    X, y = stream(2, n_classes=4)
+    for C in SIX_DECADES:
+        oracle = oracles.pa_multiclass(X, y, 4, variant, C, fit_intercept)
+        model = PAClassifier(variant, C, fit_intercept=fit_intercept).fit(form(X), y)
+        assert_same(model, oracle)
+        assert (model.n_updates_, model.n_mistakes_) == (oracle["n_updates"], oracle["n_mistakes"])
+
+
+@VARIANT
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+@pytest.mark.parametrize("average", [False, True])
+def test_epochs_and_averaging_equal_the_plain_loop(variant, n_classes, average):
+    X, y = stream(3, n=60, n_classes=n_classes)
+    options = {"average": average, "epochs": 3}
+    if n_classes == 1:
+        oracle, model = oracles.pa_regression(X, y, variant, 0.3, **options), PARegressor
+    elif n_classes == 2:
+        oracle, model = oracles.pa_binary(X, y, variant, 0.3, **options), PAClassifier
+    else:
+        oracle, model = oracles.pa_multiclass(X, y, n_classes, variant, 0.3, **options), PAClassifier
+    assert_same(model(variant, 0.3, average=average, max_iter=3).fit(X, y), oracle)
+
+
+@VARIANT
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_class_weight_multiplies_C(variant, n_classes):
+    X, y = stream(4, n_classes=n_classes)
+    factors = np.array([3.0, 0.25, 1.0, 0.5])[:n_classes]
+    weights = dict(zip(np.unique(y).tolist(), factors.tolist(), strict=True))
+    plain = oracles.pa_binary if n_classes == 2 else partial(oracles.pa_multiclass, n_classes=n_classes)
+    oracle = plain(X, y, variant=variant, C=0.1, class_weight=factors)
+    assert_same(PAClassifier(variant, 0.1, class_weight=weights).fit(X, y), oracle)
+    balanced = len(y) / (n_classes * np.unique(y, return_counts=True)[1])
+    oracle = plain(X, y, variant=variant, C=0.1, class_weight=balanced)
+    assert_same(PAClassifier(variant, 0.1, class_weight="balanced").fit(X, y), oracle)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+def test_shuffle_is_another_order_each_epoch(n_classes):
+    X, y = stream(5, n_classes=n_classes)
+    model = (PARegressor if n_classes == 1 else PAClassifier)(shuffle=True, max_iter=2, random_state=7).fit(X, y)
+    rng = np.random.default_rng(7).spawn(2)[0]
+    orders = np.array([rng.permutation(len(y)) for _ in range(2)])
+    assert not np.array_equal(orders[0], orders[1])
+    plain = {1: oracles.pa_regression, 2: oracles.pa_binary, 4: partial(oracles.pa_multiclass, n_classes=4)}
+    assert_same(model, plain[n_classes](X, y, epochs=2, order=orders))
+
+
+def test_query_equals_the_plain_loop():
+    X, y = stream(6)
+    for options in ({"query": "margin", "delta": 0.3}, {"query": "random", "query_rate": 0.4}):
+        for label_budget in (None, 0, 11):
+            model = PAClassifier(**options, label_budget=label_budget, random_state=1, max_iter=2).fit(X, y)
+            draws = np.random.default_rng(1).spawn(2)[1].random(2 * len(y))
+            rule, rest = options["query"], {k: v for k, v in options.items() if k != "query"}
+            oracle = oracles.pa_active(X, y, draws, rule=rule, label_budget=label_budget, epochs=2, **rest)
+            assert_same(model, oracle)
+            assert (model.n_queries_, model.n_updates_) == (oracle["n_queries"], oracle["n_updates"])
+            assert model.n_mistakes_ == oracle["n_mistakes_queried"]
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+@pytest.mark.parametrize(("variant", "schedule"), [("PA-I", "pa1"), ("PA-II", "pa2")])
+@FORMAT
+def test_equals_scikit_learn_without_intercept_and_on_a_column_of_ones(variant, schedule, form):
+    sgd = {"penalty": None, "learning_rate": schedule, "shuffle": False, "max_iter": 1, "tol": None}
+    ones = np.ones((120, 1))
+    for n_classes, C in product((1, 2), SIX_DECADES):
+        X, y = stream(8, n_classes=n_classes)
+        if n_classes == 1:
+            ours, theirs = PARegressor, SGDRegressor(loss="epsilon_insensitive", epsilon=0.1, **sgd)
+        else:
+            ours, theirs = PAClassifier, SGDClassifier(loss="hinge", **sgd)
+        theirs.set_params(eta0=C, fit_intercept=False)
+        without = ours(variant, C, fit_intercept=False).fit(form(X), y).coef_
+        assert np.abs(without - theirs.fit(form(X), y).coef_).max() < 1e-10 * max(1.0, np.abs(without).max())
+        model = ours(variant, C).fit(form(X), y)
+        column = theirs.fit(form(np.hstack([X, ones])), y).coef_
+        both = np.append(model.coef_, model.intercept_)
+        assert np.abs(both - column).max() < 1e-10 * max(1.0, np.abs(both).max())
+
+
+@parametrize_with_checks(
+    [
+        PAClassifier(),
+        PAClassifier("PA-II", average=True, shuffle=True, max_iter=2, random_state=0),
+        PAClassifier("PALS"),
+        PAClassifier(query="margin", random_state=0),
+        PARegressor(),
+        PARegressor("PA-II", average=True, shuffle=True, max_iter=2, random_state=0),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+# ---------------------------------------------------------------- the same answer whatever the input's form
+
+
+def layouts(X):
+    """The same numbers in other clothes."""
+    wide = np.zeros((2 * X.shape[0], 2 * X.shape[1]))
+    wide[::2, ::2] = X
+    locked = X.copy()
+    locked.flags.writeable = False
+    yield from (X.copy(order="F"), wide[::2, ::2], locked, pd.DataFrame(X).set_axis(list("abcdefg"), axis=1))
+
+
+def test_memory_layout_does_not_matter():
+    X, y = stream(9)
+    expected = PAClassifier().fit(X, y).coef_
+    for other in layouts(X):
+        assert np.array_equal(PAClassifier().fit(other, y).coef_, expected)
+
+
+def test_sparse_forms_do_not_matter():
+    X, y = stream(10)
+    expected = PAClassifier().fit(sparse.csr_array(X), y).coef_
+    assert np.abs(expected - PAClassifier().fit(X, y).coef_).max() < 1e-12
+    shuffled = sparse.csr_matrix(X)
+    for row in range(X.shape[0]):  # columns of a row out of order
+        part = slice(*shuffled.indptr[row : row + 2])
+        shuffled.indices[part], shuffled.data[part] = shuffled.indices[part][::-1], shuffled.data[part][::-1].copy()
+    shuffled.has_sorted_indices = False
+    twice = sparse.coo_matrix(X / 2)
+    twice = sparse.csr_matrix(
+        (np.r_[twice.data, twice.data], (np.r_[twice.row, twice.row], np.r_[twice.col, twice.col]))
+    )
+    for other in (sparse.csc_matrix(X), sparse.coo_array(X), shuffled, twice, sparse.csr_matrix(X)):
+        before = other.copy()
+        model = PAClassifier().fit(other, y)
+        assert np.abs(model.coef_ - expected).max() < 1e-12
+        assert np.abs(model.decision_function(other) - X @ expected[0] - model.intercept_).max() < 1e-9
+        assert (abs(before - other)).max() == 0  # the caller's matrix is left alone
+
+
+def test_labels_may_be_anything():
+    X, y = stream(11)
+    expected = PAClassifier().fit(X, y)
+    for low, high in ((0, 1), (3.0, 7.0), ("no", "yes"), (False, True)):
+        labels = np.where(y > 0, high, low)
+        model = PAClassifier().fit(X, labels)
+        assert np.array_equal(model.coef_, expected.coef_) and model.classes_.tolist() == [low, high]
+        assert np.array_equal(model.predict(X) == high, expected.predict(X) == 1)
+    X, y = stream(11, n_classes=4)
+    names = np.array(["b", "d", "f", "h"])[y]
+    assert np.array_equal(PAClassifier().fit(X, names).coef_, PAClassifier().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+@FORMAT
+def test_float32_is_the_same_values_in_float64(n_classes, form):
+    X, y = stream(12, n_classes=n_classes)
+    narrow = X.astype(np.float32)
+    model = PARegressor if n_classes == 1 else PAClassifier
+    a, b = model().fit(form(narrow), y), model().fit(form(narrow.astype(np.float64)), y)
+    assert a.coef_.dtype == np.float64 and np.array_equal(a.coef_, b.coef_)  # sums are in double either way
+    np.testing.assert_allclose(a.predict(form(narrow)), b.predict(form(X)), rtol=1e-4, atol=1e-4)
+
+
+# ---------------------------------------------------------------- without a compiler, the same bits
+
+
+def digest():
+    """One hash of the weights and counters of many runs."""
+    total = hashlib.sha256()
+    forms = (np.asarray, sparse.csr_array)
+    for n_classes, form, kind, variant in product((1, 2, 3), forms, (np.float64, np.float32), VARIANTS):
+        X, y = stream(13, n=40, d=9, n_classes=n_classes)
+        X = form(X.astype(kind))
+        for average, C in ((False, 0.05), (True, 2.0)):
+            model = PARegressor if n_classes == 1 else partial(PAClassifier, query="margin", random_state=3)
+            model = model(variant=variant, C=C, average=average).fit(X, y)
+            total.update(model.coef_.tobytes() + model.intercept_.tobytes())
+            total.update(str((model.n_seen_, model.n_updates_, model.n_mistakes_, model.n_queries_)).encode())
+    return total.hexdigest()
+
+
+def test_without_compiler_the_same_bits():
+    code = "import warnings; warnings.simplefilter('error'); import test_linear; print(test_linear.digest())"
+    places = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": places}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == digest()
+
+
+# ---------------------------------------------------------------- extreme and bad input
+
+
+@pytest.mark.parametrize("size", [1e300, 1e160, 1e150, 1e-150, 1e-160, 1e-300, 5e-324])
+@VARIANT
+@FORMAT
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_extreme_sizes_give_a_finite_model_or_a_sentence(size, variant, form, n_classes):
+    X, y = stream(14, n=20, n_classes=n_classes)
+    for fit_intercept in (False, True):
+        model = (PARegressor if n_classes == 1 else PAClassifier)(variant, fit_intercept=fit_intercept)
+        model.fit(form(X), y)
+        before = model.coef_.copy(), model.n_seen_
+        try:
+            model.partial_fit(form(X * size), y)
+        except ValueError as error:
+            assert "scale the features" in str(error)
+            assert np.array_equal(model.coef_, before[0]) and model.n_seen_ == before[1]
+        assert np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all()
+
+
+def test_a_target_too_large_is_named():
+    with pytest.raises(ValueError, match="scale"):
+        PARegressor("PA", fit_intercept=False).fit([[1e-160], [1.0]], [1e200, 1.0])
+
+
+X_OK, Y_OK = [[1.0, 2.0], [3.0, 4.0]], [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "y", "message"),
+    [
+        ({}, [[np.nan, 1.0], [1.0, 1.0]], Y_OK, "Input X contains NaN"),
+        ({}, [[np.inf, 1.0], [1.0, 1.0]], Y_OK, "Input X contains infinity"),
+        ({}, X_OK, [1, 1], "at least 2 classes; got 1 class"),
+        ({}, X_OK, [1, -1, 1], "inconsistent numbers of samples"),
+        ({}, X_OK, [0.5, 0.7], "Unknown label type"),
+        ({}, X_OK, [np.nan, 1.0], "Input y contains NaN"),
+        ({}, X_OK, None, "y to be passed"),
+        ({}, [1.0, 2.0], Y_OK, "Expected 2D array"),
+        ({}, np.empty((0, 2)), [], "0 sample"),
+        ({}, np.empty((2, 0)), Y_OK, "0 feature"),
+        ({}, [["a", "b"], ["c", "d"]], Y_OK, "could not convert string to float"),
+        ({"C": -1.0}, X_OK, Y_OK, r"'C' parameter .* must be a float in the range \(0.*Got -1.0"),
+        ({"C": np.nan}, X_OK, Y_OK, "'C' parameter"),
+        ({"variant": "PA3"}, X_OK, Y_OK, "'variant' parameter .* must be a str among .* Got 'PA3'"),
+        ({"max_iter": 0}, X_OK, Y_OK, "'max_iter' parameter"),
+        ({"delta": 0.0, "query": "margin"}, X_OK, Y_OK, "'delta' parameter"),
+        ({"query_rate": 1.5}, X_OK, Y_OK, "'query_rate' parameter"),
+        ({"label_budget": -1}, X_OK, Y_OK, "'label_budget' parameter"),
+        ({}, X_OK, [1.0, np.inf], "Input y contains infinity"),
+        ({}, X_OK, [1.0, 1.5], "Unknown label type"),
+        ({"class_weight": {5: 1.0}}, X_OK, Y_OK, "class"),
+        ({"class_weight": {1: -1.0}}, X_OK, Y_OK, "class_weight must hold finite numbers >= 0; got {1: -1.0}"),
+    ],
+)
+def test_bad_input_gets_a_sentence(options, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        PAClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "y", "message"),
+    [
+        ({"epsilon": -0.1}, X_OK, [1.0, 2.0], "'epsilon' parameter"),
+        ({}, X_OK, [np.nan, 2.0], "Input y contains NaN"),
+        ({}, X_OK, [np.inf, 2.0], "Input y contains infinity"),
+        ({}, [[np.nan, 1.0], [1.0, 1.0]], [1.0, 2.0], "Input X contains NaN"),
+        ({}, X_OK, ["a", "b"], "could not convert|y"),
+    ],
+)
+def test_bad_regression_input_gets_a_sentence(options, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        PARegressor(**options).fit(X, y)
+
+
+def test_partial_fit_errors():
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        PAClassifier().partial_fit(X_OK, Y_OK)
+    with pytest.raises(ValueError, match="balanced"):
+        PAClassifier(class_weight="balanced").partial_fit(X_OK, Y_OK, classes=[-1, 1])
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        PAClassifier().partial_fit(X_OK, [1, 1], classes=[1])
+    model = PAClassifier().partial_fit(X_OK, Y_OK, classes=[-1, 1])
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="the label 2, which is not among the classes"):
+        model.partial_fit(X_OK, [1, 2])
+    with pytest.raises(ValueError, match="not the same as on the last call"):
+        model.partial_fit(X_OK, Y_OK, classes=[0, 1])
+    with pytest.raises(ValueError, match="3 features, but PAClassifier is expecting 2"):
+        model.partial_fit(np.ones((2, 3)), Y_OK)
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit([[1.0, 1.0], [np.nan, 1.0]], Y_OK)
+    assert np.array_equal(model.coef_, before) and model.n_seen_ == 2
+
+
+# ---------------------------------------------------------------- streaming
+
+
+def test_C_may_change_between_partial_fits():
+    X, y = stream(15, n_classes=1)
+    model = PARegressor(C=3.0).partial_fit(X[:30], y[:30])
+    model.set_params(C=0.1).partial_fit(X[30:], y[30:])
+    w = np.zeros(8)
+    for t, x in enumerate(np.hstack([X, np.ones((len(X), 1))])):
+        w, _ = oracles.solve_step(w, x, y[t], "PA-I", 3.0 if t < 30 else 0.1, 0.1)
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), w, rtol=1e-9, atol=1e-9)
+
+
+def test_constant_regression_stream_is_learned_at_the_first_step():
+    X, y = np.full((100, 1), 0.01), np.ones(100)
+    for variant in ("PA", "PA-I"):
+        model = PARegressor(variant, C=1e6, epsilon=0.0)
+        for t in range(len(y)):
+            model.partial_fit(X[t : t + 1], y[t : t + 1])
+            assert abs(model.predict(X[:1])[0] - 1.0) < 1e-12
+
+
+def test_warm_start_goes_on_and_fit_starts_again():
+    X, y = stream(16)
+    twice = PAClassifier(max_iter=2).fit(X, y)
+    warm = PAClassifier(warm_start=True).fit(X, y).fit(X, y)
+    assert np.array_equal(twice.coef_, warm.coef_) and warm.n_seen_ == 2 * len(y)
+    cold = PAClassifier().fit(X[:50], y[:50]).fit(X, y)
+    assert np.array_equal(cold.coef_, PAClassifier().fit(X, y).coef_) and cold.n_seen_ == len(y)
