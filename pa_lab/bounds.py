@@ -276,7 +276,7 @@ def along(model, X, y, u):
     for fails, reason in (
         (run["variant"] == "PALS", "variant='PALS' has none: it also moves examples whose loss is 0"),
         (run["class_weight"] is not None, "class_weight makes C differ between examples"),
-        (run["query"] == "random", "query='random' has none; only query='margin' is covered"),
+        (run["query"] in ("random", "threshold"), f"query={run['query']!r} has none; only query='margin' is covered"),
         (run["label_budget"] is not None, "label_budget stops the asking, and with it the learning"),
     ):
         if fails:

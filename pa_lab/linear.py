@@ -16,14 +16,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from pa_lab.active import ALL, QUERIES, query_probability
+from pa_lab.active import (
+    ALL,
+    MISTAKES,
+    NO_BUDGET,
+    NO_DRAWS,
+    QUERIED,
+    QUERY_CONSTRAINTS,
+    SEEN,
+    UNANSWERED,
+    UPDATES,
+    Asks,
+    query_probability,
+)
 from pa_lab.rows import add, as_rows, score, squared_norm
 from pa_lab.rules import PALS, VARIANTS, epsilon_insensitive, hinge, step
 
-SEEN, UPDATES, MISTAKES, QUERIED = range(4)
-NO_BUDGET = np.iinfo(np.int64).max
 NO_TRACE = np.empty((0, 2))
-NO_DRAWS = np.empty(0)
 
 
 @njit(cache=True, error_model="numpy")
@@ -32,7 +41,8 @@ def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, var
     """One pass of two-class PA (``y`` in {-1, +1}, ``epsilon`` < 0) or of PA regression, in place.
 
     ``C`` holds the aggressiveness for negative and for positive targets; ``order`` the rows in the order they come.
-    A ``trace`` with a row per example records the score before the update and tau. Labels not asked for are not read.
+    Labels not asked for are not read. A ``trace`` with a row per example records the score before the update and tau,
+    which is NaN if the label was not asked for.
     Returns a number that is finite exactly if every score was.
     """
     classifies = epsilon < 0.0
@@ -45,13 +55,15 @@ def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, var
         finite += p - p
         if trace.shape[0] > 0:
             trace[t, 0] = p
-            trace[t, 1] = 0.0
+            trace[t, 1] = np.nan
         counts[SEEN] += 1
         if counts[QUERIED] >= label_budget:
             continue
         if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
             continue
         counts[QUERIED] += 1
+        if trace.shape[0] > 0:
+            trace[t, 1] = 0.0
         target = y[i]
         loss = epsilon_insensitive(target, p, tube) if by_residual else hinge(target, p)
         if loss == 0.0:
@@ -95,13 +107,15 @@ def learn_many(data, indices, indptr, y, order, W, drift, counts, trace, one, va
                 second = k
         if trace.shape[0] > 0:
             trace[t, 0] = scores[first] - scores[second]
-            trace[t, 1] = 0.0
+            trace[t, 1] = np.nan
         counts[SEEN] += 1
         if counts[QUERIED] >= label_budget:
             continue
         if query != ALL and draws[t] >= query_probability(query, scores[first] - scores[second], delta, query_rate):
             continue
         counts[QUERIED] += 1
+        if trace.shape[0] > 0:
+            trace[t, 1] = 0.0
         right = int(y[i])
         wrong = second if first == right else first
         margin = scores[right] - scores[wrong]
@@ -136,16 +150,29 @@ class _Stream(BaseEstimator):
     """What the learners share: weights, counters, random draws, and the passes over the data."""
 
     def _begin(self, n_rows, n_features):
-        """Start from zero weights and counters, with a random stream for orders and one for queries."""
+        """Start from zero weights."""
         self._weights = np.zeros((n_rows, n_features + 1))
         self._drift = np.zeros_like(self._weights) if self.average else np.empty((0, n_features + 1))
-        self._counts = np.zeros(4, dtype=np.int64)
+
+    def _begin_counts(self):
+        """Start from zero counters, with a random stream for orders and one for queries."""
+        self._counts = np.zeros(5, dtype=np.int64)
         self._order_rng, self._query_rng = _generator(self.random_state).spawn(2)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_weights")
 
     def _check(self, X, y, reset):
         """Rows and targets as the loops want them; NaN and infinity in X are found by the loop, in its one pass."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        X = self._rows(X, reset)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _rows(self, X, reset, ensure_all_finite=False):
+        """Rows as the loops want them."""
         X = validate_data(
             self,
             X,
@@ -153,21 +180,24 @@ class _Stream(BaseEstimator):
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",
-            ensure_all_finite=False,
+            ensure_all_finite=ensure_all_finite,
         )
         if hasattr(X, "indptr") and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        return X, y
+        return X
 
-    def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE):
+    def _query_settings(self):
+        return ALL, 1.0, 0.0, NO_BUDGET
+
+    def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Run the loop over the rows; on bad numbers raise and leave the model as it was."""
         W, drift, counts = self._weights.copy(), self._drift.copy(), self._counts.copy()
         loop = learn_two if len(W) == 1 else learn_many
-        query = QUERIES.index(getattr(self, "query", "all"))
-        budget = getattr(self, "label_budget", None)
+        query, delta, query_rate, budget = self._query_settings()
+        if asked:
+            self._take_answers(X.shape[0], counts)
+            query, budget = ALL, NO_BUDGET
         order = None
         for _ in range(epochs):
             if shuffle:
@@ -175,8 +205,7 @@ class _Stream(BaseEstimator):
             draws = NO_DRAWS if query == ALL else self._query_rng.random(X.shape[0])
             finite = loop(
                 *as_rows(X), y, order, W, drift, counts, trace, float(self.fit_intercept),
-                VARIANTS.index(self.variant), C, epsilon, query, draws, float(getattr(self, "delta", 1.0)),
-                float(getattr(self, "query_rate", None) or 0.0), NO_BUDGET if budget is None else budget,
+                VARIANTS.index(self.variant), C, epsilon, query, draws, delta, query_rate, budget,
             )  # fmt: skip
             if not (np.isfinite(finite) and np.isfinite(W).all()):
                 assert_all_finite(X, input_name="X")
@@ -187,10 +216,12 @@ class _Stream(BaseEstimator):
         return self
 
     def _publish(self):
-        """Show weights and counters under scikit-learn's names."""
+        """Show counters and, once there are any, weights under scikit-learn's names."""
+        self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts[:UNANSWERED].tolist()
+        if not hasattr(self, "_weights"):
+            return
         W = averaged(self._weights, self._drift, self._counts[SEEN]) if len(self._drift) else self._weights
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
-        self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts.tolist()
         self.n_iter_ = self.max_iter
 
     def __sklearn_tags__(self):
@@ -211,7 +242,7 @@ _SHARED_CONSTRAINTS = {
 }
 
 
-class PAClassifier(LinearClassifierMixin, _Stream):
+class PAClassifier(LinearClassifierMixin, Asks, _Stream):
     """Linear passive-aggressive classifier: each update is the exact solution of its constrained problem.
 
     On an example with positive loss the weights move by ``tau y x``, the least that solves
@@ -238,9 +269,9 @@ class PAClassifier(LinearClassifierMixin, _Stream):
         Whether `fit` draws a new order of the rows for each pass.
     class_weight : dict, "balanced" or None, default=None
         Factors on ``C``, by class.
-    query : {"all", "margin", "random"}, default="all"
-        Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, or with a fixed rate. A label
-        not asked for is not used.
+    query : {"all", "margin", "random", "threshold"}, default="all"
+        Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, with a fixed rate, or exactly
+        where ``|p| <= delta``. A label not asked for is not used.
     delta : float > 0, default=1.0
         Smoothing of ``query="margin"``; the theory of Lu, Zhao and Hoi (2014) wants at least 1.
     query_rate : float in [0, 1] or None, default=None
@@ -276,13 +307,9 @@ class PAClassifier(LinearClassifierMixin, _Stream):
     ['on']
     """
 
-    _parameter_constraints = _SHARED_CONSTRAINTS | {
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "query": [StrOptions(set(QUERIES))],
-        "delta": [Interval(Real, 0, None, closed="neither")],
-        "query_rate": [Interval(Real, 0, 1, closed="both"), None],
-        "label_budget": [Interval(Integral, 0, None, closed="left"), None],
-    }
+    _parameter_constraints = (
+        _SHARED_CONSTRAINTS | QUERY_CONSTRAINTS | {"class_weight": [StrOptions({"balanced"}), dict, None]}
+    )
 
     def __init__(self, variant="PA-I", C=1.0, fit_intercept=True, average=False, max_iter=1, shuffle=False,
                  class_weight=None, query="all", delta=1.0, query_rate=None, label_budget=None, warm_start=False,
@@ -326,11 +353,12 @@ class PAClassifier(LinearClassifierMixin, _Stream):
         if not goes_on:
             self.classes_ = _classes(y)
             self._begin(1 if len(self.classes_) == 2 else len(self.classes_), X.shape[1])
+            self._begin_counts()
         codes = _encode(y, self.classes_)
         return self._stream(X, codes, self._C_by_class(y), self.max_iter, self.shuffle)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None, *, asked=False):
         """Learn from the next rows of the stream, in the order given.
 
         Parameters
@@ -341,6 +369,8 @@ class PAClassifier(LinearClassifierMixin, _Stream):
             Labels.
         classes : array of shape (n_classes,), default=None
             All labels that may ever come; needed at the first call.
+        asked : bool, default=False
+            The rows are those `should_query` asked for, already counted: learn from every one, ask for none again.
 
         Returns
         -------
@@ -355,7 +385,8 @@ class PAClassifier(LinearClassifierMixin, _Stream):
         first = not hasattr(self, "_weights")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        X, y = self._check(X, y, reset=first)
+        fresh = not hasattr(self, "_counts")
+        X, y = self._check(X, y, reset=fresh)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' is not supported for partial_fit, which does not see all "
                              "labels at once: pass a dict of weights.")  # fmt: skip
@@ -366,7 +397,20 @@ class PAClassifier(LinearClassifierMixin, _Stream):
         if first:
             self.classes_ = _at_least_two(classes)
             self._begin(1 if len(classes) == 2 else len(classes), X.shape[1])
-        return self._stream(X, _encode(y, self.classes_), self._C_by_class(y))
+        if fresh:
+            self._begin_counts()
+        return self._stream(X, _encode(y, self.classes_), self._C_by_class(y), asked=asked)
+
+    def _scores(self, X):
+        """The score the query rules look at: the loop's own, run with no label to spend."""
+        trace = np.zeros((X.shape[0], 2))
+        if hasattr(self, "_weights"):
+            loop = learn_two if len(self._weights) == 1 else learn_many
+            loop(
+                *as_rows(X), np.zeros(X.shape[0]), None, self._weights, self._drift, self._counts.copy(), trace,
+                float(self.fit_intercept), 0, np.ones(2), -1.0, ALL, NO_DRAWS, 1.0, 0.0, 0,
+            )  # fmt: skip
+        return trace[:, 0]
 
     def _C_by_class(self, y):
         """``C`` times the class weight, by class."""
@@ -455,6 +499,7 @@ class PARegressor(RegressorMixin, _Stream):
         assert_all_finite(y, input_name="y")
         if starts:
             self._begin(1, X.shape[1])
+            self._begin_counts()
         epsilon = 0.0 if self.variant == "PALS" else float(self.epsilon)
         return self._stream(X, y, np.full(2, float(self.C)), *passes, epsilon=epsilon)
 

@@ -157,8 +157,9 @@ def pa_binary(X, y, variant="PA-I", C=1.0, fit_intercept=True, epochs=1, **optio
 
 
 def query_probability(p, rule, delta, query_rate):
-    """all: 1. margin: delta / (delta + |p|). random: query_rate."""
-    return {"all": 1.0, "margin": delta / (delta + abs(p)), "random": query_rate}[rule]
+    """all: 1. margin: delta / (delta + |p|). random: query_rate. threshold: 1 if |p| <= delta, else 0."""
+    sure = {"all": 1.0, "threshold": float(abs(p) <= delta)}
+    return (sure | {"margin": delta / (delta + abs(p)), "random": query_rate})[rule]
 
 
 def pa_active(

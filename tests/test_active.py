@@ -1,0 +1,230 @@
+"""Asking for labels: which rows, how often, at what score, and that no other label is ever read."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from oracles import pa_active
+from scipy import stats
+from sklearn.exceptions import NotFittedError
+
+from pa_lab import PAClassifier
+from pa_lab.active import MARGIN, QUERIES, RANDOM, THRESHOLD
+from pa_lab.evaluation import trace
+from pa_lab.linear import NO_BUDGET, NO_TRACE, learn_many, learn_two
+
+RULES = {
+    "all": {"query": "all"},
+    "margin": {"query": "margin", "delta": 0.3},
+    "random": {"query": "random", "query_rate": 0.4},
+    "threshold": {"query": "threshold", "delta": 0.5},
+    "budget": {"query": "margin", "delta": 0.3, "label_budget": 25},
+}
+each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+
+
+def stream(n=200, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    y = np.digitize(X @ [1.0, -0.5, 0.3, 0.0] + 0.4 * rng.normal(size=n), np.linspace(-0.5, 0.5, n_classes - 1))
+    return X, y
+
+
+def draws_of(seed, n):
+    return np.random.default_rng(seed).spawn(2)[1].random(n)
+
+
+class Guarded:
+    """Labels that raise when one is read that was not asked for."""
+
+    def __init__(self, y, allowed):
+        self.y, self.allowed, self.read = y, set(allowed), []
+        self.shape = y.shape
+
+    def __getitem__(self, i):
+        if i not in self.allowed:
+            raise AssertionError(f"label {i} was read unasked")
+        self.read.append(int(i))
+        return self.y[i]
+
+
+@each_rule
+@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II", "PALS"])
+def test_equal_to_the_plain_loop(variant, rule):
+    X, y = stream()
+    model = PAClassifier(variant, C=0.5, random_state=3, **rule).fit(X, y)
+    options = {name: value for name, value in rule.items() if name != "query"}
+    slow = pa_active(X, 2 * y - 1, draws_of(3, len(y)), variant, C=0.5, rule=rule["query"], **options)
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), np.append(slow["w"], slow["b"]), atol=1e-10)
+    assert (model.n_queries_, model.n_updates_) == (slow["n_queries"], slow["n_updates"])
+    assert model.n_mistakes_ == slow["n_mistakes_queried"]
+    assert trace(model, X, 2 * y - 1)["asked"].to_numpy().nonzero()[0].tolist() == slow["queried"]
+
+
+@each_rule
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_label_is_read_unasked(rule, n_classes, sparse):
+    X, y = stream(80, n_classes)
+    codes = (2 * y - 1 if n_classes == 2 else y).astype(float)
+    loop = learn_two if n_classes == 2 else learn_many
+    rows = (sp.csr_array(X).data, sp.csr_array(X).indices, sp.csr_array(X).indptr) if sparse else (X, None, None)
+
+    def run(function, labels, record):
+        W, counts = np.zeros((1 if n_classes == 2 else n_classes, 5)), np.zeros(4, dtype=np.int64)
+        settings = rule.get("delta", 1.0), rule.get("query_rate", 0.0), rule.get("label_budget", NO_BUDGET)
+        function(*rows, labels, None, W, np.empty((0, 5)), counts, record, 1.0, 1, np.ones(3), -1.0,
+                 QUERIES.index(rule["query"]), draws_of(0, 80), *settings)  # fmt: skip
+        return W
+
+    record = np.zeros((80, 2))
+    expected = run(loop, codes, record)
+    asked = np.flatnonzero(~np.isnan(record[:, 1]))
+    guarded = Guarded(codes, asked)
+    np.testing.assert_allclose(run(loop.py_func, guarded, NO_TRACE), expected, atol=1e-12)
+    assert guarded.read == asked.tolist()
+    with pytest.raises(AssertionError, match="read unasked"):
+        run(loop.py_func, Guarded(codes, asked[:-1]), NO_TRACE)
+
+
+def surprise(steps, probability):
+    """p-value of the queries given the probabilities they should have had: chi-square over ten bins of |p|."""
+    bins = np.searchsorted(np.quantile(steps["score"].abs(), np.linspace(0.1, 0.9, 9)), steps["score"].abs())
+    excess = np.bincount(bins, steps["asked"] - probability, minlength=10)
+    variance = np.bincount(bins, probability * (1 - probability), minlength=10)
+    return stats.chi2.sf((excess**2 / variance).sum(), 10)
+
+
+def test_frequency_of_asking_by_margin():
+    X, y = stream(20_000)
+    steps = trace(PAClassifier(query="margin", delta=0.7, random_state=1), X, 2 * y - 1)
+    p = steps["score"].abs()
+    assert surprise(steps, 0.7 / (0.7 + p)) > 0.01
+    assert surprise(steps, 0.8 / (0.8 + p)) < 1e-6, "the test must see a wrong delta"
+
+
+def test_frequency_of_asking_at_random():
+    X, y = stream(20_000)
+    for rate in (0.0, 0.03, 0.5, 1.0):
+        models = [PAClassifier(query="random", query_rate=rate, random_state=seed) for seed in range(20)]
+        n = sum(model.fit(X, y).n_queries_ for model in models)
+        assert stats.binomtest(n, 20 * len(y), rate).pvalue > 0.01
+    assert stats.binomtest(n, 20 * len(y), 0.99).pvalue < 1e-6, "the test must see a wrong rate"
+
+
+def test_threshold_asks_exactly_below_it():
+    X, y = stream(2000)
+    steps = trace(PAClassifier(query="threshold", delta=0.4), X, 2 * y - 1)
+    assert (steps["asked"] == (steps["score"].abs() <= 0.4)).all()
+    assert 0 < steps["asked"].sum() < 2000
+
+
+def test_same_seed_same_queries_bit_for_bit():
+    X, y = stream(2000)
+    runs = [
+        (model, trace(model, X, 2 * y - 1))
+        for model in (PAClassifier(query="margin", delta=0.1, random_state=seed) for seed in (7, 7, 8))
+    ]
+    assert runs[0][1].equals(runs[1][1])
+    assert runs[0][0].coef_.tobytes() == runs[1][0].coef_.tobytes()
+    assert (runs[0][1]["asked"] != runs[2][1]["asked"]).any()
+
+
+def test_large_delta_asks_for_all():
+    X, y = stream()
+    models = [PAClassifier(query=query, delta=1e300).fit(X, y) for query in ("all", "margin", "threshold")]
+    assert all(model.coef_.tobytes() == models[0].coef_.tobytes() for model in models)
+    assert [model.n_queries_ for model in models] == [len(y)] * 3
+
+
+@pytest.mark.parametrize("query", ["all", "margin", "random"])
+@pytest.mark.parametrize("budget", [0, 1, 30])
+def test_budget_stops_the_asking(query, budget):
+    X, y = stream()
+    free = trace(model := PAClassifier(query=query, delta=0.5, query_rate=0.5, random_state=2), X, 2 * y - 1)
+    held = trace(model.set_params(label_budget=budget), X, 2 * y - 1)
+    first = free["asked"].to_numpy().nonzero()[0][:budget]
+    assert held["asked"].to_numpy().nonzero()[0].tolist() == first.tolist()
+    assert (model.n_queries_, model.n_seen_) == (budget, len(y))
+    model.partial_fit(X, 2 * y - 1)
+    assert (model.n_queries_, model.n_seen_) == (budget, 2 * len(y)), "the budget is for the whole life of the model"
+
+
+@each_rule
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_asking_from_outside_equals_one_fit(rule, n_classes, average, kind):
+    X, y = stream(120, n_classes)
+    X = kind(X)
+    whole = PAClassifier(average=average, random_state=5, **rule).fit(X, y)
+    live = PAClassifier(average=average, random_state=5, **rule)
+    for i in range(len(y)):
+        if live.should_query(X[[i]])[0]:
+            live.partial_fit(X[[i]], y[[i]], classes=range(n_classes), asked=True)
+    for name in ("coef_", "intercept_"):
+        assert getattr(live, name).tobytes() == getattr(whole, name).tobytes()
+    for name in ("n_seen_", "n_queries_", "n_updates_", "n_mistakes_"):
+        assert getattr(live, name) == getattr(whole, name)
+
+
+def test_asking_before_the_first_label():
+    X, y = stream()
+    model = PAClassifier(query="margin", delta=1e-6, label_budget=30)
+    assert model.should_query(X[:20]).all(), "the score of every row is still 0"
+    assert (model.n_seen_, model.n_queries_, model.n_updates_) == (20, 20, 0)
+    assert model.should_query(X[20:40]).sum() == 10, "no more than the budget, within a batch too"
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.raises(ValueError, match="4 features"):
+        model.partial_fit(X[:5, :2], y[:5], classes=[0, 1], asked=True)
+    model.partial_fit(X[:20], y[:20], classes=[0, 1], asked=True)
+    assert (model.n_seen_, model.n_queries_) == (40, 30)
+    assert model.fit(X, y).n_seen_ == len(y), "fit starts again"
+
+
+def test_more_answers_than_questions():
+    X, y = stream()
+    model = PAClassifier(query="margin").fit(X, y)
+    before = model.coef_.tobytes(), model.n_seen_
+    with pytest.raises(ValueError, match=r"y holds 2 labels with asked=True, but only 0 of those"):
+        model.partial_fit(X[:2], y[:2], asked=True)
+    assert (model.coef_.tobytes(), model.n_seen_) == before
+
+
+def test_failed_calls_count_nothing():
+    X, y = stream()
+    model = PAClassifier(query="margin").fit(X, y)
+    hole = np.where(X[0, 0] == X, np.nan, X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.should_query(hole)
+    asked = model.should_query(X)
+    hole[asked, 0] = np.inf
+    with pytest.raises(ValueError, match=r"infinity"):
+        model.partial_fit(hole[asked], y[asked], asked=True)
+    model.partial_fit(X[asked], y[asked], asked=True)
+    assert model.n_seen_ == 2 * len(y)
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit", "should_query"])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"delta": 0.0}, "'delta' parameter of PAClassifier must be .* at least 1 for the mistake bounds.* Got 0.0"),
+        ({"delta": -1}, "'delta' .* Got -1"),
+        ({"delta": np.nan}, "'delta' .* Got nan"),
+        ({"query": "margins"}, "'query' .* Got 'margins'"),
+        ({"query": "random"}, "query='random' needs query_rate"),
+        ({"query": "random", "query_rate": 1.5}, r"'query_rate' .*\[0.0, 1.0\].* Got 1.5"),
+        ({"label_budget": -1}, "'label_budget' .* Got -1"),
+        ({"label_budget": 2.5}, "'label_budget' .* Got 2.5"),
+    ],
+)
+def test_wrong_settings_are_named(call, wrong, words):
+    X, y = stream(20)
+    arguments = {"fit": (X, y), "partial_fit": (X, y, [0, 1]), "should_query": (X,)}[call]
+    with pytest.raises(ValueError, match=words):
+        getattr(PAClassifier(**wrong), call)(*arguments)
+
+
+def test_rules_are_told_apart():
+    assert (QUERIES[MARGIN], QUERIES[RANDOM], QUERIES[THRESHOLD]) == ("margin", "random", "threshold")
