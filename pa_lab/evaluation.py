@@ -4,9 +4,12 @@ Labels are -1 and +1, ``decision`` is what ``decision_function`` returns, and a 
 """
 
 import os
+import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -14,10 +17,13 @@ import scipy.sparse as sp
 from joblib import Memory, Parallel, delayed
 from scipy import stats
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from tqdm.auto import tqdm
 
 from pa_lab.datasets import cache_folder
+from pa_lab.linear import PAClassifier
 from pa_lab.rules import epsilon_insensitive, hinge
+from pa_lab.stand_in import misfire_blocks
 
 METRICS = ("accuracy", "balanced_accuracy", "f1", "average_precision", "auc", "mcc")
 
@@ -25,8 +31,8 @@ METRICS = ("accuracy", "balanced_accuracy", "f1", "average_precision", "auc", "m
 def scores(y, decision, threshold=0.0):
     """The six scores of a decision: four at a threshold, average precision and AUC from the decision values.
 
-    Sorting each class by itself and merging the two gives all six some twenty times faster than scikit-learn's six
-    functions, whose values they equal; on a large test set that is most of what an experiment costs.
+    Each class is sorted by itself and the two are merged: the values are those of scikit-learn's six functions, in a
+    small part of their time, and scoring a large test set is most of what an experiment costs.
 
     Parameters
     ----------
@@ -180,7 +186,7 @@ def summarize(frame, by, values):
     return out
 
 
-def corrected_t_test(differences, n_train, n_test):
+def corrected_t_test(differences, n_train=1, n_test=0):
     """Corrected resampled t-test of Nadeau and Bengio (2003) on paired differences over splits.
 
     Training sets of different splits overlap, so the naive variance is too small: the factor ``1/k`` becomes
@@ -190,13 +196,15 @@ def corrected_t_test(differences, n_train, n_test):
     ----------
     differences : array of shape (k,)
         Score of one method minus score of the other, by split.
-    n_train, n_test : int
-        Rows a split trains and tests on.
+    n_train, n_test : int, default=1 and 0
+        Rows a split trains and tests on. The default leaves the ordinary paired t-test, for runs that share no rows
+        drawn at random.
 
     Returns
     -------
     dict
-        ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``.
+        ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``, and ``effect``, the mean in standard deviations
+        of one difference.
 
     Examples
     --------
@@ -205,17 +213,58 @@ def corrected_t_test(differences, n_train, n_test):
     """
     differences = np.asarray(differences, dtype=float)
     k = len(differences)
-    error = np.sqrt((1 / k + n_test / n_train) * differences.var(ddof=1))
-    mean = differences.mean()
+    sd, mean = differences.std(ddof=1), differences.mean()
+    error = np.sqrt(1 / k + n_test / n_train) * sd
     half = stats.t.ppf(0.975, k - 1) * error
-    t = mean / error if error > 0 else np.copysign(np.inf, mean) if mean else 0.0
+    t, effect = (mean / scale if scale > 0 else np.copysign(np.inf, mean) if mean else 0.0 for scale in (error, sd))
     return {
         "mean": float(mean),
         "low": float(mean - half),
         "high": float(mean + half),
         "t": float(t),
         "p": float(2 * stats.t.sf(abs(t), k - 1)),
+        "effect": float(effect),
     }
+
+
+def in_words(test, first, second, score):
+    """What an interval of differences ``first - second`` carries, as a sentence; one that holds 0 carries no order.
+
+    >>> in_words(corrected_t_test([0.1, 0.2, 0.3]), "PA-I", "PA", "F1")
+    'F1 does not tell PA-I from PA (+0.200, 95 % interval -0.048 to +0.448).'
+    """
+    numbers = f"({test['mean']:+.3f}, 95 % interval {test['low']:+.3f} to {test['high']:+.3f})"
+    if test["low"] <= 0 <= test["high"]:
+        return f"{score} does not tell {first} from {second} {numbers}."
+    return f"{score} is {'higher' if test['mean'] > 0 else 'lower'} for {first} than for {second} {numbers}."
+
+
+def standard_errors_apart(ours, published, sd, n, digits):
+    """How far the mean of our runs lies from a published mean, in standard errors of the difference.
+
+    Parameters
+    ----------
+    ours : array of shape (k,)
+        Our runs.
+    published, sd : float
+        The published mean and standard deviation.
+    n : int
+        Runs behind the published mean.
+    digits : int
+        Decimals printed: a mean rounded to them is off by a uniform error, whose variance counts too.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(standard_errors_apart([1.0, 2.0, 3.0], 1.0, 1.0, 3, 6), 3)
+    1.225
+    """
+    rounding = 10.0 ** (-2 * digits) / 12
+    error = np.sqrt(np.var(ours, ddof=1) / len(ours) + sd**2 / n + rounding)
+    return float((np.mean(ours) - published) / error)
 
 
 def cross_validate(estimators, X, y, splits, score=scores, n_jobs=2, label="folds"):
@@ -282,6 +331,40 @@ def _one_fold_all_C(method, fold, estimators, values, X, y, splits):
     return rows
 
 
+def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
+    """Choose C for each named estimator by stratified cross-validation on these rows, then fit it on all of them.
+
+    Parameters
+    ----------
+    estimators : dict of str to estimator
+        What to tune; one without an effect of C (PA) is only fitted.
+    values, X, y
+        As in `tuning_curves`.
+    score : str, default="f1"
+        Which of ``METRICS`` to maximise.
+    folds : int, default=3
+        Number of folds.
+    seed : int, default=0
+        Seed of the folds.
+
+    Returns
+    -------
+    dict of str to estimator
+        Fitted copies; the chosen value is their ``C``.
+    """
+    splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
+    tuned = {}
+    for name, estimator in estimators.items():
+        C = values[0]
+        if getattr(estimator, "variant", None) != "PA":
+            rows = [
+                row for fold in range(folds) for row in _one_fold_all_C(name, fold, estimators, values, X, y, splits)
+            ]
+            C = best_C(pd.DataFrame(rows).assign(method=name), score)[name]
+        tuned[name] = clone(estimator).set_params(C=float(C)).fit(X, y)
+    return tuned
+
+
 def best_C(curves, score, by="method"):
     """The C with the highest mean score over the folds, by group; of equal ones the smallest.
 
@@ -333,6 +416,33 @@ def progressive(model, X, y, every=500):
         model.partial_fit(X[start : start + every], y[start : start + every], **options)
         rows.append((model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_queries_))
     return pd.DataFrame(rows, columns=["seen", "mistakes", "updates", "queries"])
+
+
+def permuted_runs(estimators, X, y, runs=20, n_jobs=2):
+    """One pass of each named estimator over the rows in random order, several times.
+
+    Parameters
+    ----------
+    estimators : dict of str to PAClassifier
+        Each sees the same orders.
+    X, y : arrays of shape (n, d) and (n,)
+        The rows.
+    runs : int, default=20
+        Number of orders, seeded 0, 1, ...
+
+    Returns
+    -------
+    DataFrame
+        Columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
+    """
+    settings = grid(method=list(estimators), seed=range(runs))
+    return sweep(_one_order, settings, n_jobs, "orders", estimators=estimators, X=X, y=y)
+
+
+def _one_order(method, seed, estimators, X, y):
+    order = np.random.default_rng(seed).permutation(len(y))
+    model = clone(estimators[method]).fit(X[order], y[order])
+    return {"mistake_rate": model.n_mistakes_ / len(y), "updates": model.n_updates_}
 
 
 def trace(model, X, y):
@@ -453,3 +563,45 @@ def timed_fit(model, X, y):
 def cached_fit(model, X, y):
     """As `timed_fit`, remembered between runs by the content of ``model``, ``X`` and ``y``: for slow baselines."""
     return Memory(cache_folder() / "fits", verbose=0).cache(timed_fit)(model, X, y)
+
+
+def stream_cost(marks, seed=0):
+    """Learn a generated stream of any length with PA-I, block by block, and measure what it costs.
+
+    Parameters
+    ----------
+    marks : sequence of int
+        Numbers of rows after which to take a reading; the last is the length of the stream.
+    seed : int, default=0
+        Seed of the stream (`pa_lab.stand_in.misfire_blocks`).
+
+    Returns
+    -------
+    DataFrame
+        Columns ``seen``, ``learning`` and ``total`` (seconds so far, without and with generating the rows), and
+        ``peak_mb``, the most memory this process ever held: call it through `apart` to measure the stream alone.
+    """
+    import resource  # not on Windows
+
+    model, learning, rows = PAClassifier(C=0.1), 0.0, []
+    model.partial_fit(*next(misfire_blocks(10, seed=1)), classes=[-1, 1])  # loads the compiled loop
+    start = time.perf_counter()
+    for X, y in misfire_blocks(marks[-1], block_rows=50_000, seed=seed):
+        before = time.perf_counter()
+        model.partial_fit(X, y)
+        now = time.perf_counter()
+        learning += now - before
+        if model.n_seen_ - 10 >= marks[len(rows)]:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+            rows.append((model.n_seen_ - 10, learning, now - start, peak))
+    return pd.DataFrame(rows, columns=["seen", "learning", "total", "peak_mb"])
+
+
+def apart(function, *args):
+    """Call an importable function in a process of its own, whose memory starts from nothing.
+
+    >>> apart(abs, -2)
+    2
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
+        return pool.submit(function, *args).result()
