@@ -583,7 +583,7 @@ def _classes(y):
     try:
         check_classification_targets(y)
     except TypeError as error:
-        raise ValueError(f"y must hold labels of one kind that can be sorted; got {set(y.tolist())}.") from error
+        raise ValueError(f"y must hold labels of one kind, text or numbers; got {set(y.tolist())}: {error}") from error
     return _at_least_two(np.unique(y))
 
 

@@ -89,6 +89,7 @@ CASES = {
     ),
     "y continuous": (lambda: PAClassifier().fit(X, [0.1, 0.2, 0.3]), ValueError, ["label type", "continuous"]),
     "y NaN": (lambda: PAClassifier().fit(X, [1, NAN, 2]), ValueError, ["Input y contains NaN"]),
+    "y bytes": (lambda: PAClassifier().fit(X, [b"a", b"b", b"a"]), ValueError, ["y must hold", "b'a'", "bytes is not"]),
     "y mixed": (
         lambda: PAClassifier().fit(X, ["a", None, "b"]),
         ValueError,
