@@ -29,6 +29,7 @@ from pa_lab.active import (
     Asks,
     query_probability,
 )
+from pa_lab.batch import learn_batches
 from pa_lab.rows import add, as_rows, score, squared_norm
 from pa_lab.rules import PALS, VARIANTS, epsilon_insensitive, hinge, step
 
@@ -201,7 +202,8 @@ class _Stream(BaseEstimator):
     def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Run the loop over the rows; on bad numbers raise and leave the model as it was."""
         W, drift, counts = self._weights.copy(), self._drift.copy(), self._counts.copy()
-        loop = learn_two if len(W) == 1 else learn_many
+        batched = self._batch_size()
+        loop = learn_batches if batched else learn_two if len(W) == 1 else learn_many
         query, delta, query_rate, budget = self._query_settings()
         if asked:
             self._take_answers(X.shape[0], counts)
@@ -213,7 +215,7 @@ class _Stream(BaseEstimator):
             draws = NO_DRAWS if query == ALL else self._query_rng.random(X.shape[0])
             finite = loop(
                 *as_rows(X), y, order, W, drift, counts, trace, float(self.fit_intercept),
-                VARIANTS.index(self.variant), C, epsilon, query, draws, delta, query_rate, budget,
+                VARIANTS.index(self.variant), C, epsilon, query, draws, delta, query_rate, budget, *batched,
             )  # fmt: skip
             if not (np.isfinite(finite) and np.isfinite(W).all() and np.isfinite(drift).all()):
                 assert_all_finite(X, input_name="X")
@@ -223,6 +225,13 @@ class _Stream(BaseEstimator):
         self._weights, self._drift, self._counts = W, drift, counts
         self._publish()
         return self
+
+    def _batch_size(self):
+        """``(batch_size,)`` where the batch loop is needed, else nothing."""
+        if self.batch_size > 1 and self.variant == "PA":
+            raise ValueError(f"batch_size={self.batch_size} with variant='PA' has no solution where the constraints of "
+                             "a batch contradict each other: choose variant='PA-I', 'PA-II' or 'PALS'.")  # fmt: skip
+        return (self.batch_size,) if self.batch_size > 1 else ()
 
     def _publish(self):
         """Show counters and, once there are any, weights under scikit-learn's names."""
@@ -246,6 +255,7 @@ _SHARED_CONSTRAINTS = {
     "average": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "shuffle": ["boolean"],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
     "warm_start": ["boolean"],
     "random_state": ["random_state", np.random.Generator],
 }
@@ -278,6 +288,12 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         Whether `fit` draws a new order of the rows for each pass.
     class_weight : dict, "balanced" or None, default=None
         Factors on ``C``, by class.
+    batch_size : int >= 1, default=1
+        Rows that share one update, the exact solution of their joint problem (Perez-Suay et al., section 3.2; see
+        `pa_lab.batch`); not with ``variant="PA"``, whose joint constraints may contradict each other. Scores, queries
+        and mistakes are those of the weights before the batch; only the labels asked for enter the problem;
+        ``n_updates_`` counts examples with a step; ``average`` counts the weights after the batch for each of its
+        rows. A batch never spans two calls: a last one with fewer rows is processed as it is.
     query : {"all", "margin", "random", "threshold"}, default="all"
         Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, with a fixed rate, or exactly
         where ``|p| <= delta``. A label not asked for is not used.
@@ -321,8 +337,8 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
     )
 
     def __init__(self, variant="PA-I", C=1.0, fit_intercept=True, average=False, max_iter=1, shuffle=False,
-                 class_weight=None, query="all", delta=1.0, query_rate=None, label_budget=None, warm_start=False,
-                 random_state=None):  # fmt: skip
+                 class_weight=None, batch_size=1, query="all", delta=1.0, query_rate=None, label_budget=None,
+                 warm_start=False, random_state=None):  # fmt: skip
         self.variant = variant
         self.C = C
         self.fit_intercept = fit_intercept
@@ -330,6 +346,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.batch_size = batch_size
         self.query = query
         self.delta = delta
         self.query_rate = query_rate
@@ -368,7 +385,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, *, asked=False):
-        """Learn from the next rows of the stream, in the order given.
+        """Learn from the next rows of the stream, in the order given; fewer than ``batch_size`` are one batch.
 
         Parameters
         ----------
@@ -462,7 +479,7 @@ class PARegressor(RegressorMixin, _Stream):
         Aggressiveness. PA ignores it.
     epsilon : float >= 0, default=0.1
         Half-width of the tube, in units of ``y``.
-    fit_intercept, average, max_iter, shuffle, warm_start, random_state
+    fit_intercept, average, max_iter, shuffle, batch_size, warm_start, random_state
         As in `PAClassifier`.
 
     Attributes
@@ -486,7 +503,7 @@ class PARegressor(RegressorMixin, _Stream):
     _parameter_constraints = _SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
 
     def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, fit_intercept=True, average=False, max_iter=1,
-                 shuffle=False, warm_start=False, random_state=None):  # fmt: skip
+                 shuffle=False, batch_size=1, warm_start=False, random_state=None):  # fmt: skip
         self.variant = variant
         self.C = C
         self.epsilon = epsilon
@@ -494,6 +511,7 @@ class PARegressor(RegressorMixin, _Stream):
         self.average = average
         self.max_iter = max_iter
         self.shuffle = shuffle
+        self.batch_size = batch_size
         self.warm_start = warm_start
         self.random_state = random_state
 

@@ -33,6 +33,10 @@ _LOOK = {
     "projection": (GREEN, "-", "D"),
     "oldest": (GREY, ":", "<"),
     "smallest": (PURPLE, "--", ">"),
+    "landmarks": (BLUE, "-", "s"),
+    "landmark features": (SKY, "--", "P"),
+    "random Fourier": (BLACK, ":", "X"),
+    "Nyström": (BLACK, "--", "o"),
 }
 COLORS, LINESTYLES, MARKERS = ({name: look[i] for name, look in _LOOK.items()} for i in range(3))
 CYCLE = [BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY]

@@ -5,6 +5,9 @@ A row ``(x_i, one)`` ends in the constant feature behind the intercept: ``one`` 
 A matrix travels as three arguments ``data, indices, indptr``, as in CSR; for a dense one ``data`` is the 2-D array
 and the other two are None. The compiler knows ``data.ndim`` and drops the branch not taken.
 
+Rows known only by their inner products travel as ``gram, None, base``: row ``i`` stands for a vector whose products
+with the other rows are ``gram[i]``, ``W`` holds a coefficient per row, and a score starts from ``base[k, i]``.
+
 Sums run in one fixed order on every machine: a dense product in ``LANES`` interleaved partial sums, which are as
 many as a vector register holds, so the processor adds them at once without reordering anything.
 """
@@ -119,6 +122,8 @@ def score(data, indices, indptr, i, one, W, k):
     """
     if data.ndim == 2:
         total = dot(data, i, W, k)
+        if indptr is not None:
+            total += indptr[k, i]
     else:
         total = 0.0
         for at in range(indptr[i], indptr[i + 1]):
@@ -135,12 +140,37 @@ def squared_norm(data, indices, indptr, i, one):
     3.0
     """
     if data.ndim == 2:
-        total = dot(data, i, data, i)
+        total = dot(data, i, data, i) if indptr is None else float(data[i, i])
     else:
         total = 0.0
         for at in range(indptr[i], indptr[i + 1]):
             value = np.float64(data[at])  # float() would stay in single precision here
             total += value * value
+    return total + one * one
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def product(data, indices, indptr, i, k, one):
+    """``(x_i, one) . (x_k, one)``; CSR rows with sorted indices.
+
+    >>> import numpy as np
+    >>> product(np.eye(2), None, None, 0, 1, 1.0)
+    1.0
+    """
+    if data.ndim == 2:
+        total = dot(data, i, data, k) if indptr is None else float(data[i, k])
+    else:
+        total = 0.0
+        at, to = indptr[i], indptr[k]
+        while at < indptr[i + 1] and to < indptr[k + 1]:
+            if indices[at] == indices[to]:
+                total += float(data[at]) * float(data[to])
+                at += 1
+                to += 1
+            elif indices[at] < indices[to]:
+                at += 1
+            else:
+                to += 1
     return total + one * one
 
 
@@ -153,8 +183,11 @@ def add(data, indices, indptr, i, one, scale, W, k):
     [[3.0, 3.0, 3.0]]
     """
     if data.ndim == 2:
-        for j in range(data.shape[1]):
-            W[k, j] += scale * float(data[i, j])
+        if indptr is None:
+            for j in range(data.shape[1]):
+                W[k, j] += scale * float(data[i, j])
+        else:
+            W[k, i] += scale
     else:
         for at in range(indptr[i], indptr[i + 1]):
             W[k, indices[at]] += scale * float(data[at])

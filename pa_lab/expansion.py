@@ -1,0 +1,248 @@
+"""Kernels, and two ways to hold a weighted sum of kernel functions ``f(x) = sum_j a_j k(x, s_j)``.
+
+Growing: every update adds a vector, exactly as the algorithm says. Landmarks: the sum runs over a fixed set. A third,
+within a budget, is in `pa_lab.budget`.
+
+The stream is worked off in blocks. The scores of a block under the vectors held so far are one matrix product, one
+vectorised function of it and a second product; the block's examples then pass one by one through the linear learner's
+own loop, as rows known by their inner products (`pa_lab.rows`).
+
+Glossary: ``K`` kernel values; ``W`` coefficients, a row per class (one row for two classes); ``drift`` what lazy
+averaging needs; ``left`` and ``right`` rows prepared to be a kernel's first or second argument.
+"""
+
+import copy
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+from scipy.spatial.distance import cdist
+
+from pa_lab.batch import learn_batches
+from pa_lab.linear import averaged, learn_many, learn_two
+
+KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
+BLOCK, TILE = 256, 256  # examples at a time, and vectors at a time: a tile of kernel values stays in the cache
+
+
+class Kernel:
+    """Kernel values of whole blocks: an inner product of prepared rows, then one function of it, in place.
+
+    Parameters
+    ----------
+    kind : str in ``KERNELS`` or callable
+        A callable takes two arrays of rows and returns the matrix of values, as for scikit-learn's SVC.
+    gamma, degree, coef0
+        As in scikit-learn.
+    origin : ndarray of shape (n_features,)
+        A row of the data, whose dtype is the one computed in. RBF values do not change when it is subtracted from
+        all rows, but their rounding does: ``|x|^2 + |s|^2 - 2 x.s`` is bad far from 0.
+
+    Examples
+    --------
+    >>> rbf = Kernel("rbf", 0.5, 3, 0.0, np.zeros(1))
+    >>> x = np.array([[0.0], [2.0]])
+    >>> rbf(rbf.left(x), rbf.right(x)).round(3).tolist()
+    [[1.0, 0.135], [0.135, 1.0]]
+    """
+
+    def __init__(self, kind, gamma, degree, coef0, origin):
+        self.kind, self.gamma, self.degree, self.coef0, self.origin = kind, gamma, degree, coef0, origin
+
+    def left(self, X):
+        """Rows as first argument. RBF: ``(2 gamma x, -gamma |x|^2, 1)``, so that one product gives the exponent."""
+        if self.kind == "rbf":
+            x = X - self.origin
+            return self._joined(2 * self.gamma * x, -self.gamma * _squared_norms(x), 1.0)
+        if self.kind in ("poly", "sigmoid"):
+            return self._joined(self.gamma * X, self.coef0)
+        return X
+
+    def right(self, X, ids=None):
+        """Rows as second argument. RBF: ``(s, 1, -gamma |s|^2)``; precomputed: their numbers."""
+        if self.kind == "precomputed":
+            return ids
+        if self.kind == "rbf":
+            s = X - self.origin
+            return self._joined(s, 1.0, -self.gamma * _squared_norms(s))
+        return self._joined(X, 1.0) if self.kind in ("poly", "sigmoid") else X
+
+    def _joined(self, X, *columns):
+        out = np.empty((len(X), X.shape[1] + len(columns)), self.origin.dtype)
+        out[:, : X.shape[1]] = X
+        for j, column in enumerate(columns, X.shape[1]):
+            out[:, j] = column
+        return out
+
+    def __call__(self, left, right):
+        """``k(x, s)`` for all pairs."""
+        if callable(self.kind):
+            K = np.asarray(self.kind(left, right), self.origin.dtype)
+            if K.shape != (len(left), len(right)):
+                raise ValueError(f"kernel must return an array of shape {(len(left), len(right))}; got {K.shape}.")
+            return K
+        if self.kind == "precomputed":
+            return left[:, right]
+        if self.kind == "laplacian":
+            K = (-self.gamma * cdist(left, right, "cityblock")).astype(self.origin.dtype, copy=False)
+        else:
+            K = left @ right.T
+        if self.kind in ("rbf", "laplacian"):
+            np.exp(K, out=K)
+        elif self.kind == "sigmoid":
+            np.tanh(K, out=K)
+        elif self.kind == "poly":
+            base = K.copy()
+            K[:] = 1.0
+            for _ in range(self.degree):
+                K *= base
+        return K
+
+    def gram(self, left, right):
+        """Values of a block with itself, as the loops want them."""
+        K = np.ascontiguousarray(self(left, right))
+        if (np.diag(K) < 0).any():
+            raise ValueError(f"k(x, x) = {np.diag(K).min():.3g} is negative for a row of X: a squared norm is not.")
+        return K
+
+    def scores(self, left, right, W):
+        """``W`` times the kernel values of ``right`` with ``left``, in tiles: an array (n_classes, n_rows)."""
+        out = np.zeros((len(W), len(left)))
+        for at in range(0, len(right), TILE):
+            K = self(left, right[at : at + TILE])
+            out += W[:, at : at + TILE].astype(K.dtype, copy=False) @ K.T
+        return out
+
+
+def run(rows, y, W, drift, draws, trace, settings):
+    """Pass rows through the linear learner's loop; ``settings`` are the arguments that stay the same."""
+    loop = learn_batches if "batch_size" in settings else learn_two if len(W) == 1 else learn_many
+    return loop(*rows, y, None, W, drift, trace=trace, one=0.0, draws=draws, **settings)
+
+
+class Growing:
+    """The exact expansion: every example that moved the hypothesis is kept.
+
+    ``n`` vectors: ``rows`` as they came, ``right`` the same prepared, ``ids`` their numbers in the stream, ``slots``
+    where each number stands.
+    """
+
+    block = BLOCK
+
+    def __init__(self, kernel, n_rows, rows, average):
+        self.kernel, self.n, self.ids, self.slots = kernel, 0, np.empty(0, np.int64), {}
+        self.rows, self.right = rows[:0], kernel.right(rows[:0], self.ids)
+        self.W = np.zeros((n_rows, 0))
+        self.drift = np.zeros((n_rows, 0)) if average else np.empty((0, 0))
+
+    def copy(self):
+        """A copy that can learn on without touching this one."""
+        new = copy.copy(self)
+        new.W, new.drift, new.slots = self.W.copy(), self.drift.copy(), self.slots.copy()
+        return new
+
+    def learn(self, X, ids, y, draws, trace, settings):
+        """Pass a block through the loop and keep the examples that moved the hypothesis."""
+        left, right = self.kernel.left(X), self.kernel.right(X, ids)
+        move = np.zeros((len(self.W), len(ids) + 1))
+        drift = np.zeros_like(move) if len(self.drift) else move[:0]
+        base = self.kernel.scores(left, self.right[: self.n], self.last())
+        finite = run((self.kernel.gram(left, right), None, base), y, move, drift, draws, trace, settings)
+        moved = np.flatnonzero(move[:, :-1].any(axis=0))
+        at = np.array([self.slots.get(j, -1) for j in ids[moved].tolist()], np.int64)
+        new = at < 0
+        at[new] = self.n + np.arange(new.sum())
+        self.add(X[moved[new]], right[moved[new]], ids[moved[new]])
+        self.W[:, at] += move[:, moved]
+        if len(self.drift):
+            self.drift[:, at] += drift[:, moved]
+        return finite
+
+    def add(self, rows, right, ids):
+        """Append vectors with coefficient 0."""
+        end = self.n + len(ids)
+        for name, new in (("rows", rows), ("right", right), ("ids", ids)):
+            setattr(self, name, _room(getattr(self, name), end))
+            getattr(self, name)[self.n : end] = new
+        self.W, self.drift = (np.ascontiguousarray(_room(A.T, end).T) for A in (self.W, self.drift))
+        self.slots.update(zip(ids.tolist(), range(self.n, end), strict=True))
+        self.n = end
+
+    def last(self):
+        """The last coefficients."""
+        return self.W[:, : self.n]
+
+    def coefficients(self, n_seen):
+        """Coefficients to predict with: the last, or the mean over the stream."""
+        return averaged(self.W, self.drift, n_seen)[:, : self.n] if len(self.drift) else self.last()
+
+
+class Landmarks:
+    """A hypothesis in the span of fixed landmarks, ``f(x) = beta . k(x)`` with ``k(x)`` the row of kernel values.
+
+    The passive-aggressive step in that span is taken along ``K^-1 k(x)``, whose squared norm is ``k' K^-1 k``: it is
+    the linear step on the features ``L^-1 k(x)`` with ``K = L L'``. With ``norm="euclidean"`` the features are ``k(x)``
+    themselves. Landmarks that the others span (to the rounding of the dtype) are left out, so ``K`` is regular.
+    """
+
+    block = BLOCK
+
+    def __init__(self, kernel, n_rows, rows, ids, average, norm):
+        K = np.asarray(kernel(kernel.left(rows), kernel.right(rows, ids)), np.float64)
+        factor, keep = pivoted_cholesky(K, len(K) * np.finfo(kernel.origin.dtype).eps)
+        if norm == "euclidean":
+            keep = np.arange(len(K))
+        self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
+        self.right = kernel.right(self.rows, self.ids)
+        self.factor = None if norm == "euclidean" else factor.astype(kernel.origin.dtype)
+        self.W = np.zeros((n_rows, self.n + 1))
+        self.drift = np.zeros_like(self.W) if average else self.W[:0]
+
+    def copy(self):
+        """A copy that can learn on without touching this one."""
+        new = copy.copy(self)
+        new.W, new.drift = self.W.copy(), self.drift.copy()
+        return new
+
+    def learn(self, X, ids, y, draws, trace, settings):
+        """Pass a block through the loop as dense features."""
+        k = self.kernel(self.kernel.left(X), self.right)
+        if self.factor is not None:
+            k = solve_triangular(self.factor, k.T, lower=True, check_finite=False, overwrite_b=True).T
+        return run((np.ascontiguousarray(k), None, None), y, self.W, self.drift, draws, trace, settings)
+
+    def last(self):
+        """The last coefficients."""
+        return self._expanded(self.W)
+
+    def coefficients(self, n_seen):
+        """Coefficients to predict with: the last, or the mean over the stream."""
+        return self._expanded(averaged(self.W, self.drift, n_seen) if len(self.drift) else self.W)
+
+    def _expanded(self, W):
+        """Weights on features turned into coefficients on landmarks: ``beta = L'^-1 w``."""
+        W = W[:, :-1]
+        return W if self.factor is None else solve_triangular(self.factor, W.T, lower=True, trans=1).T
+
+
+def pivoted_cholesky(K, tolerance):
+    """Lower factor of the part of ``K`` that is regular to a relative tolerance, and the rows that make it up.
+
+    >>> factor, keep = pivoted_cholesky(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 1e-10)
+    >>> factor.tolist(), keep.tolist()
+    ([[2.0, 0.0], [0.0, 1.0]], [2, 0])
+    """
+    factor, pivots, rank, _ = lapack.dpstrf(K, lower=1, tol=tolerance * np.diag(K).max(initial=0.0))
+    return np.tril(factor[:rank, :rank]), pivots[:rank] - 1
+
+
+def _squared_norms(X):
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def _room(A, end):
+    """``A`` with space for ``end`` rows at least, the new ones 0; doubles, so that appending is cheap on average."""
+    if end <= len(A):
+        return A
+    out = np.zeros((max(end, 2 * len(A)), *A.shape[1:]), A.dtype)
+    out[: len(A)] = A
+    return out

@@ -1,0 +1,363 @@
+"""Kernel passive-aggressive learners: the linear learners with inner products replaced by a kernel ``k(x, s)``.
+
+How a weighted sum of kernel functions is held, and how a stream passes through it, is in `pa_lab.expansion` (growing,
+landmarks) and `pa_lab.budget`; here are the estimators. There is no intercept: to have one, add a constant to the
+kernel.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
+
+from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS, SEEN, UNANSWERED, Asks
+from pa_lab.budget import POLICIES, Budget
+from pa_lab.expansion import BLOCK, KERNELS, Growing, Kernel, Landmarks
+from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _Stream
+from pa_lab.rules import VARIANTS
+
+# One thread for these many small products: handing them to a second core costs more than it brings, and far more on a
+# busy machine; sums then run in the same order however many cores there are.
+_threads = ThreadpoolController()
+
+
+class _KernelStream:
+    """What the kernel learners put in place of the linear ones' weights: a way to hold the model, fed in blocks."""
+
+    fit_intercept = warm_start = False
+
+    def _check(self, X, y, reset):
+        X, y = super()._check(X, y, reset)
+        assert_all_finite(X, input_name="X")
+        if self.kernel == "precomputed":
+            if not reset or not X.shape[0] == X.shape[1] or hasattr(X, "indptr"):
+                raise ValueError("kernel='precomputed' needs the square matrix of kernel values of all rows, dense, "
+                                 f"and fit, not partial_fit; got X of shape {X.shape}.")  # fmt: skip
+            gap = abs(X - X.T).max()
+            if gap > 1e-5 * abs(X).max():
+                raise ValueError(f"X must be symmetric with kernel='precomputed'; X and its transpose differ by {gap}.")
+        return X, y
+
+    def _begin(self, n_rows, n_features):
+        super()._begin(n_rows, 0)
+        self._model, self._passed = None, 0
+        self._batch_size()
+        if self.landmarks is not None and self.budget is not None:
+            raise ValueError("landmarks and budget exclude each other: a budget chooses its own vectors.")
+        if self.budget is not None and self.average:
+            raise ValueError("average=True needs every vector ever held, which budget does not keep.")
+        if self.budget is not None and self.batch_size > 1:
+            raise ValueError(f"batch_size={self.batch_size} does not go with budget, kept update by update.")
+
+    def _start(self, X, order):
+        """The empty model, once the first rows of the stream are there."""
+        first = _dense(X[:1])
+        gamma = self.gamma
+        if gamma in ("scale", "auto"):
+            spread = _variance(X) if gamma == "scale" else 1.0
+            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+        kernel = Kernel(self.kernel, float(gamma), self.degree, float(self.coef0), first[0])
+        self.gamma_, n_rows = kernel.gamma, len(self._weights)
+        if self.landmarks is None:
+            if self.budget is None:
+                return Growing(kernel, n_rows, first, self.average)
+            return Budget(kernel, n_rows, first, self.budget, POLICIES.index(self.budget_policy))
+        rows, ids = self._landmark_rows(X, order)
+        return Landmarks(kernel, n_rows, rows, ids, self.average, self.landmark_norm)
+
+    def _landmark_rows(self, X, order):
+        m = self.landmarks
+        if not isinstance(m, Integral):
+            if self.kernel == "precomputed":
+                return X[np.asarray(m)], np.asarray(m)
+            rows = check_array(m, dtype=X.dtype, order="C", input_name="landmarks")
+            if rows.shape[1] != X.shape[1]:
+                raise ValueError(f"landmarks have {rows.shape[1]} features, X has {X.shape[1]}.")
+            return rows, np.full(len(rows), -1)
+        if m > X.shape[0]:
+            raise ValueError(f"landmarks={m} is more than the {X.shape[0]} rows they are drawn from.")
+        if self.landmark_choice == "start":
+            return _dense(X[order[:m]]), order[:m]
+        if self.kernel == "precomputed":
+            raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
+        seed = int(self._order_rng.integers(np.iinfo(np.int32).max))
+        with _threads.limit(limits=1):
+            means = KMeans(m, n_init=1, max_iter=20, random_state=seed).fit(X[order[: 10 * m]])
+        return means.cluster_centers_.astype(X.dtype, copy=False), np.full(m, -1)
+
+    def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
+        """Pass the rows through the model, block by block; on bad numbers raise and leave the model as it was."""
+        n, counts = X.shape[0], self._counts.copy()
+        query, delta, query_rate, label_budget = self._query_settings()
+        if asked:
+            self._take_answers(n, counts)
+            query, label_budget = ALL, NO_BUDGET
+        settings = {
+            "counts": counts, "variant": VARIANTS.index(self.variant), "C": C, "epsilon": epsilon, "query": query,
+            "delta": delta, "query_rate": query_rate, "label_budget": label_budget,
+        }  # fmt: skip
+        if self._batch_size():
+            settings["batch_size"] = self.batch_size
+        orders = [self._order_rng.permutation(n) if shuffle else np.arange(n) for _ in range(epochs)]
+        model = self._start(X, orders[0]) if self._model is None else self._model.copy()
+        X = X.astype(model.kernel.origin.dtype, copy=False)
+        block = max(self.batch_size, model.block // self.batch_size * self.batch_size)
+        with _threads.limit(limits=None if isinstance(model, Landmarks) else 1, user_api="blas"):
+            for order in orders:
+                draws = NO_DRAWS if query == ALL else self._query_rng.random(n)
+                for at in range(0, n, block):
+                    part = slice(at, at + block)
+                    rows = order[part]
+                    ids = self._passed + rows
+                    finite = model.learn(_dense(X[rows]), ids, y[rows], draws[part], trace[part], settings)
+                    if not np.isfinite(finite):
+                        raise ValueError(f"kernel={self.kernel!r} gives values so large that scores overflow: scale "
+                                         "the features, for example with StandardScaler.")  # fmt: skip
+        self._model, self._weights, self._counts, self._passed = model, model.W, counts, self._passed + n
+        self._publish()
+        return self
+
+    def _publish(self):
+        """Show vectors, coefficients and counters under scikit-learn's names."""
+        self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts[:UNANSWERED].tolist()
+        model = getattr(self, "_model", None)
+        if model is None:
+            return
+        self.dual_coef_ = np.ascontiguousarray(model.coefficients(self._counts[SEEN]))
+        self.support_ = model.ids[: model.n].copy()
+        self.support_vectors_ = model.rows[: model.n].copy()
+        self.n_iter_ = self.max_iter
+
+    def __sklearn_is_fitted__(self):
+        return getattr(self, "_model", None) is not None
+
+    def _decision(self, X, W=None):
+        """Scores of new rows under the coefficients to predict with, or under others: an array (n_classes, n_rows)."""
+        check_is_fitted(self)
+        model = self._model
+        X = validate_data(self, X, accept_sparse="csr", dtype=model.kernel.origin.dtype, order="C", reset=False)
+        W = self.dual_coef_ if W is None else W
+        out = np.empty((len(W), X.shape[0]))
+        with _threads.limit(limits=1, user_api="blas"):
+            for at in range(0, X.shape[0], BLOCK):
+                left = model.kernel.left(_dense(X[at : at + BLOCK]))
+                out[:, at : at + BLOCK] = model.kernel.scores(left, model.right[: model.n], W)
+        return out
+
+    def _scores(self, X):
+        """The score the query rules look at, under the last coefficients."""
+        if not self.__sklearn_is_fitted__():
+            return np.zeros(X.shape[0])
+        scores = np.sort(self._decision(X, self._model.last()), axis=0)
+        return scores[-1] - scores[-2] if len(scores) > 1 else scores[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _dense(X):
+    return np.ascontiguousarray(X.toarray() if hasattr(X, "indptr") else X)
+
+
+def _variance(X):
+    """Variance of all entries, as `gamma="scale"` wants it."""
+    if hasattr(X, "indptr"):
+        return float(X.multiply(X).mean() - X.mean() ** 2)
+    return float(X.var())
+
+
+_KERNEL_CONSTRAINTS = {
+    "kernel": [StrOptions(set(KERNELS)), callable],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+    "landmark_choice": [StrOptions({"start", "kmeans"})],
+    "landmark_norm": [StrOptions({"kernel", "euclidean"})],
+    "budget": [Interval(Integral, 1, None, closed="left"), None],
+    "budget_policy": [StrOptions(set(POLICIES))],
+}
+
+
+class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
+    """Passive-aggressive classifier with a kernel: `PAClassifier` without intercept, in the kernel's feature space.
+
+    The score is ``p = sum_j a_j k(x, s_j)`` over the examples that once moved it, and an update adds the example with
+    the coefficient ``tau y``, where ``||x||^2`` in ``tau`` has become ``k(x, x)`` (Crammer et al., 2006, section 8).
+
+    Parameters
+    ----------
+    variant, C, average, max_iter, shuffle, class_weight, batch_size, query, delta, query_rate, label_budget
+        As in `PAClassifier`. ``average`` and ``batch_size > 1`` do not go with ``budget``.
+    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
+        As in scikit-learn. A callable takes two arrays of rows and returns the matrix of kernel values. With
+        "precomputed", `fit` takes the square matrix of the training rows and `predict` a row of kernel values with all
+        of these for each new one. The exact step needs a positive semidefinite kernel, which "sigmoid" is not always.
+    gamma : {"scale", "auto"} or float > 0, default="scale"
+        Factor in all kernels but "linear"; "scale" is ``1 / (n_features * X.var())`` and "auto" ``1 / n_features``,
+        taken from the rows of the first call.
+    degree, coef0
+        Of "poly" (and ``coef0`` of "sigmoid"), a whole number >= 0 and a number.
+    landmarks : int >= 1, array of shape (m, n_features) or None, default=None
+        Hold the hypothesis in the span of this many rows, or of these rows; with "precomputed", of rows of these
+        numbers. Landmarks that the others span up to rounding are left out.
+    landmark_choice : {"start", "kmeans"}, default="start"
+        A number of landmarks means so many first rows of the stream, or the means of so many clusters among its
+        first ``10 m`` rows; the first call must have the rows.
+    landmark_norm : {"kernel", "euclidean"}, default="kernel"
+        The step changes least in the kernel's norm, and is then the exact step in the span,
+        ``tau = loss / (k' K^-1 k [+ 1/(2C)])``; or in that of the coefficients, which treats the row ``k`` of kernel
+        values as features.
+    budget : int >= 1 or None, default=None
+        Never hold more vectors than this.
+    budget_policy : {"removal", "nearest", "projection", "oldest", "smallest"}, default="projection"
+        What goes when one more would be too many. The first three solve the problem of Wang and Vucetic (2010) with
+        new coefficients for the example, for it and the nearest vector, or for all, see `pa_lab.budget`, at a cost
+        per update of O(b), about O(b), and O(b^2). The others drop the vector that came first, or has the least
+        coefficient.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the orders, the queries and the clusters.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray of shape (n_vectors, n_features)
+        The vectors held (with "precomputed", their rows of kernel values); sparse rows become dense.
+    dual_coef_ : ndarray of shape (1, n_vectors) or (n_classes, n_vectors)
+        Their coefficients.
+    support_ : ndarray of shape (n_vectors,)
+        Their numbers among the rows passed to `fit` and `partial_fit`, -1 for given landmarks and means.
+    gamma_ : float
+        The number ``gamma`` came to.
+    classes_, n_features_in_, feature_names_in_, n_seen_, n_updates_, n_mistakes_, n_queries_
+        As in `PAClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pa_lab import KernelPAClassifier
+    >>> X, y = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]]), ["out", "in", "in", "in", "out"]
+    >>> model = KernelPAClassifier(gamma=1.0, max_iter=5).fit(X, y)
+    >>> model.predict([[-3.0], [0.5], [1.9]]).tolist(), model.support_.tolist()
+    (['out', 'in', 'out'], [0, 1, 2, 4, 3])
+    """
+
+    _parameter_constraints = PAClassifier._parameter_constraints | _KERNEL_CONSTRAINTS
+
+    def __init__(self, variant="PA-I", C=1.0, kernel="rbf", gamma="scale", degree=3, coef0=0.0, landmarks=None,
+                 landmark_choice="start", landmark_norm="kernel", budget=None, budget_policy="projection",
+                 average=False, max_iter=1, shuffle=False, class_weight=None, batch_size=1, query="all", delta=1.0,
+                 query_rate=None, label_budget=None, random_state=None):  # fmt: skip
+        self.variant = variant
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.landmark_choice = landmark_choice
+        self.landmark_norm = landmark_norm
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.average = average
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.batch_size = batch_size
+        self.query = query
+        self.delta = delta
+        self.query_rate = query_rate
+        self.label_budget = label_budget
+        self.random_state = random_state
+
+    fit, partial_fit, _C_by_class = PAClassifier.fit, PAClassifier.partial_fit, PAClassifier._C_by_class
+
+    def decision_function(self, X):
+        """Scores.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._decision(X)
+        return scores[0] if len(scores) == 1 else scores.T
+
+    def predict(self, X):
+        """Predicted labels, an array of shape (n_samples,); parameters as for `decision_function`."""
+        scores = self._decision(X)
+        return self.classes_[(scores[0] > 0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)]
+
+
+class KernelPARegressor(_KernelStream, PARegressor):
+    """Passive-aggressive regressor with a kernel: `PARegressor` without intercept, in the kernel's feature space.
+
+    Parameters
+    ----------
+    variant, C, epsilon, average, max_iter, shuffle, batch_size
+        As in `PARegressor`.
+    kernel, gamma, degree, coef0, landmarks, landmark_choice, landmark_norm, budget, budget_policy, random_state
+        As in `KernelPAClassifier`.
+
+    Attributes
+    ----------
+    support_vectors_, dual_coef_, support_, gamma_, n_features_in_, n_seen_, n_updates_, n_mistakes_, n_queries_
+        As in `KernelPAClassifier`; a mistake is a prediction outside the tube.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pa_lab import KernelPARegressor
+    >>> X = np.linspace(0.0, 3.0, 31)[:, None]
+    >>> model = KernelPARegressor(gamma=1.0, epsilon=0.01, C=10.0, max_iter=20).fit(X, np.sin(X[:, 0]))
+    >>> abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05
+    np.True_
+    """
+
+    _parameter_constraints = PARegressor._parameter_constraints | _KERNEL_CONSTRAINTS
+
+    def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, kernel="rbf", gamma="scale", degree=3, coef0=0.0,
+                 landmarks=None, landmark_choice="start", landmark_norm="kernel", budget=None,
+                 budget_policy="projection", average=False, max_iter=1, shuffle=False, batch_size=1,
+                 random_state=None):  # fmt: skip
+        self.variant = variant
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.landmark_choice = landmark_choice
+        self.landmark_norm = landmark_norm
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.average = average
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def predict(self, X):
+        """Predicted targets.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._decision(X)[0]

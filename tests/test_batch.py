@@ -1,0 +1,360 @@
+"""Mini-batches: the dual against a QP solver, closed forms and KKT conditions; the passes against plain loops."""
+
+import os
+import subprocess
+import sys
+
+import clarabel
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import check_estimator
+
+import oracles
+from pa_lab import PAClassifier, PARegressor
+from pa_lab.batch import learn_batches, solve, workspace
+from pa_lab.datasets import load
+from pa_lab.linear import NO_BUDGET, learn_many, learn_two
+from pa_lab.rows import as_rows
+from pa_lab.rules import PA1, PA2, VARIANTS, step
+
+DUALS = {"PA-I": PA1, "PA-II": PA2}
+BATCHED = ("PA-I", "PA-II", "PALS")
+
+
+def ask(variant, A, loss, C):
+    """`solve` on whole arrays: (tau, relative gap)."""
+    tau = np.full(len(loss), np.nan)
+    gap = solve(VARIANTS.index(variant), len(loss), A, loss, C, tau, workspace(len(loss)))
+    return tau, gap
+
+
+def quadratic(variant, A, C):
+    return A + np.diag(0.5 / C) if variant != "PA-I" else A
+
+
+def dual(H, loss, tau):
+    return loss @ tau - 0.5 * tau @ H @ tau
+
+
+def clarabel_dual(variant, A, loss, C):
+    """The same dual by a public interior-point solver, in variables scaled to a unit diagonal; zero rows get 0."""
+    tau, keep = np.zeros(len(loss)), np.diag(A) > 0
+    H, l = quadratic(variant, A, C)[np.ix_(keep, keep)], loss[keep]
+    if not (l > 0).any():
+        return tau
+    unit = np.sqrt(np.diag(H))
+    size = np.max(np.abs(l / unit))
+    rows, bounds = [-np.eye(len(l))], [np.zeros(len(l))]
+    if variant == "PA-I":
+        rows, bounds = [*rows, np.diag(size / unit / C[keep])], [*bounds, np.ones(len(l))]
+    tight = clarabel.DefaultSettings()
+    tight.verbose, tight.max_iter = False, 500
+    tight.tol_gap_abs = tight.tol_gap_rel = tight.tol_feas = 1e-12
+    tight.static_regularization_constant = 1e-13
+    solver = clarabel.DefaultSolver(
+        sp.csc_matrix(np.triu(H / np.outer(unit, unit))),
+        -l / unit / size,
+        sp.csc_matrix(np.vstack(rows)),
+        np.concatenate(bounds),
+        [clarabel.NonnegativeConeT(len(rows) * len(l))],
+        tight,
+    )
+    tau[keep] = np.maximum(0, np.array(solver.solve().x)) * size / unit
+    return np.minimum(tau, C) if variant == "PA-I" else tau
+
+
+@st.composite
+def problems(draw, most=64):
+    """Gram matrix with signs, losses and C of a batch: duplicated rows, of either label, and zero rows included."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d = draw(st.integers(1, most)), draw(st.integers(1, 30))
+    X = rng.standard_normal((n, d)) * 10 ** draw(st.floats(-1, 1))
+    twins = rng.random(n) < draw(st.sampled_from([0.0, 0.3]))
+    X[twins] = X[rng.integers(0, n, twins.sum())]
+    X[rng.random(n) < draw(st.sampled_from([0.0, 0.2]))] = 0.0
+    y = rng.choice([-1.0, 1.0], n)
+    A = (X @ X.T + draw(st.sampled_from([0.0, 1.0]))) * np.outer(y, y)
+    loss = 1 - rng.standard_normal(n) * 10 ** draw(st.floats(-2, 1))
+    C = 10 ** draw(st.floats(-4, 2)) * np.where(y > 0, draw(st.sampled_from([1.0, 7.0])), 1.0)
+    return (A + A.T) / 2, loss, C
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(problems(most=1))
+@settings(max_examples=100, deadline=None)
+def test_one_example_has_the_closed_form(variant, problem):
+    A, loss, C = problem
+    tau, _ = ask(variant, A, loss, C)
+    suffered = abs(loss[0]) if variant == "PALS" else max(0.0, loss[0])
+    expected = step(VARIANTS.index(variant), suffered, A[0, 0], C[0])
+    assert abs(tau[0]) == pytest.approx(expected, rel=1e-12, abs=0)
+    assert tau[0] * loss[0] >= 0
+
+
+@pytest.mark.parametrize("variant", DUALS)
+@given(problems())
+@settings(max_examples=150, deadline=None)
+def test_dual_agrees_with_an_independent_solver(variant, problem):
+    A, loss, C = problem
+    H = quadratic(variant, A, C)
+    tau, _ = ask(variant, A, loss, C)
+    assert (tau >= 0).all()
+    assert variant == "PA-II" or (tau <= C).all()
+    reference = clarabel_dual(variant, A, loss, C)
+    scale = max(dual(H, loss, reference), 1e-300)
+    keep = np.diag(A) > 0
+    assert dual(H[np.ix_(keep, keep)], loss[keep], tau[keep]) == pytest.approx(scale, rel=1e-8, abs=1e-290)
+
+
+@pytest.mark.parametrize("variant", DUALS)
+@given(problems())
+@settings(max_examples=300, deadline=None)
+def test_duality_gap(variant, problem):
+    """Primal minus dual, worked out here: 1e-10 of the dual, or what rounding the losses costs at the price C."""
+    A, loss, C = problem
+    tau, claimed = ask(variant, A, loss, C)
+    keep = np.diag(A) > 0
+    A, loss, C, tau = A[np.ix_(keep, keep)], loss[keep], C[keep], tau[keep]
+    slack = np.maximum(0, loss - A @ tau)
+    price = C @ slack if variant == "PA-I" else C @ slack**2
+    reached = 0.5 * tau @ A @ tau + price - dual(quadratic(variant, A, C), loss, tau)
+    rounding = 2.3e-16 * C @ (np.abs(loss) + np.abs(A) @ tau) * (1 if variant == "PA-I" else 1 + slack.max(initial=0))
+    best = max(0.0, dual(quadratic(variant, A, C), loss, tau))
+    assert reached <= 1e-10 * best + rounding + 1e-14 * (tau @ np.abs(A) @ tau + np.abs(loss) @ tau + price)
+    assert claimed * best <= 1e-10 * best + rounding
+
+
+@given(problems(most=20), st.sampled_from([1.0, 1e30]))
+@settings(max_examples=200, deadline=None)
+def test_least_squares_is_the_pseudo_inverse(problem, factor):
+    A, loss, C = problem
+    keep = np.diag(A) > 0
+    tau, _ = ask("PALS", A, loss, C * factor)
+    H = quadratic("PALS", A, C * factor)[np.ix_(keep, keep)]
+    if H.size:
+        values = np.linalg.eigvalsh(H) / np.linalg.norm(H, 2)
+        if ((values > 1e-14) & (values < 1e-7)).any():
+            return  # whether such a matrix is singular is a matter of taste
+        expected = np.linalg.pinv(H, rcond=1e-10, hermitian=True) @ loss[keep]
+        np.testing.assert_allclose(tau[keep], expected, atol=1e-6 * np.abs(expected).max(initial=1e-300))
+    assert not tau[~keep].any()
+
+
+def test_twins_and_zero_rows_by_hand():
+    """Same row, opposite labels: nothing can move w, both slacks are paid. Same label: they share one step."""
+    C = np.full(2, 0.5)
+    opposite, same = np.array([[2.0, -2.0], [-2.0, 2.0]]), np.full((2, 2), 2.0)
+    assert ask("PA-I", opposite, np.ones(2), C)[0].tolist() == [0.5, 0.5]
+    assert ask("PA-II", opposite, np.ones(2), C)[0] == pytest.approx([1.0, 1.0], rel=1e-12)
+    for variant in BATCHED:
+        total = ask(variant, same, np.ones(2), C)[0].sum()
+        assert total == pytest.approx({"PA-I": 0.5}.get(variant, 0.4), rel=1e-12)
+        assert ask(variant, np.zeros((2, 2)), np.ones(2), C)[0].tolist() == [0.0, 0.0]
+
+
+def test_contradiction_without_slack_is_reported():
+    assert ask("PA", np.array([[2.0, -2.0], [-2.0, 2.0]]), np.ones(2), np.ones(2))[1] == np.inf
+    assert ask("PA", np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.ones(2))[0] == pytest.approx([1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("variant", ["PA-II", "PALS"])
+def test_the_ridge_follows_from_the_primal(variant):
+    """C sum xi^2 gives 1/(2C) on the diagonal, not the 1/C of eqs. 17 and 19, and B = 1 is then PA-II."""
+    rng, C = np.random.default_rng(0), 0.3
+    X, y, w = rng.standard_normal((3, 5)), np.array([1.0, -1.0, 1.0]), rng.standard_normal(5)
+    A, loss = (X @ X.T) * np.outer(y, y), 1 - y * (X @ w)
+
+    def moved(price):
+        return w + X.T @ (ask(variant, A, loss, np.full(3, price))[0] * y)
+
+    primal = oracles.batch_step_primal(w, X, y, variant, C)
+    np.testing.assert_allclose(moved(C), primal, atol=1e-7)
+    assert np.abs(moved(C / 2) - primal).max() > 1e-2  # what the printed equations solve
+
+
+# ---------------------------------------------------------------- passes
+
+
+def stream(n=90, d=7, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X[rng.random((n, d)) < 0.3] = 0.0
+    X[5], X[8:12] = X[6], 0.0
+    return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1, -1)
+
+
+def run(loop, X, y, variant, *, classes=1, epsilon=-1.0, query=0, draws=None, batch=(), average=True):
+    """One pass of a compiled loop: weights, drift, counters and trace."""
+    W, counts, trace = np.zeros((classes, X.shape[1] + 1)), np.zeros(5, np.int64), np.zeros((len(y), 2))
+    drift = np.zeros_like(W) if average else W[:0].copy()
+    draws = np.empty(0) if draws is None else draws
+    C = np.full(max(2, classes), 0.4)
+    loop(*as_rows(X), y.astype(float), None, W, drift, counts, trace, 1.0, VARIANTS.index(variant), C, epsilon,
+         query, draws, 1.0, 0.0, NO_BUDGET, *batch)  # fmt: skip
+    return W, drift, counts, np.abs(trace)
+
+
+@pytest.mark.parametrize("variant", BATCHED)
+@pytest.mark.parametrize("task", ["two", "many", "regression", "query"])
+def test_batches_of_one_are_the_single_steps(variant, task):
+    X, y = stream()
+    options = {"two": {}, "regression": {"epsilon": 0.0 if variant == "PALS" else 0.2}}.get(task, {})
+    if task == "many":
+        y, options = np.random.default_rng(1).integers(0, 4, len(y)), {"classes": 4}
+    if task == "query":
+        options = {"query": 1, "draws": np.random.default_rng(2).random(len(y))}
+    for rows in (X, sp.csr_matrix(X)):
+        single = run(learn_many if task == "many" else learn_two, rows, y, variant, **options)
+        batched = run(learn_batches, rows, y, variant, batch=(1,), **options)
+        for a, b in zip(single, batched, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("variant", BATCHED)
+@pytest.mark.parametrize("batch_size", [2, 7, 64])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_two_classes_follow_the_plain_loop(variant, batch_size, fit_intercept):
+    """90 rows: the last batch is short, or the only one is."""
+    X, y = stream()
+    weight = (1.0, 3.0)
+    expected = oracles.pa_batch(X, y, variant, 0.2, fit_intercept, batch_size, class_weight=weight)
+    for rows in (X, sp.csr_matrix(X)):
+        model = PAClassifier(variant, 0.2, fit_intercept, batch_size=batch_size, class_weight={-1: 1.0, 1: 3.0})
+        model.fit(rows, y)
+        np.testing.assert_allclose(model.coef_[0], expected["w"], atol=1e-8)
+        assert model.intercept_[0] == pytest.approx(expected["b"], abs=1e-8)
+        assert model.n_mistakes_ == expected["n_mistakes"]
+        assert model.n_seen_ == model.n_queries_ == 90
+
+
+@pytest.mark.parametrize("variant", BATCHED)
+def test_kkt_conditions_hold_on_every_batch_of_a_run(variant):
+    data, C, B = load("twonorm"), 0.05, 8
+    trace = np.zeros((len(data.y), 2))
+    model = PAClassifier(variant, C, batch_size=B)
+    model.classes_ = np.array([-1, 1])
+    model._begin(1, data.X.shape[1])
+    model._begin_counts()
+    model._stream(data.X, data.y.astype(float), np.full(2, C), trace=trace)
+    X, tau, w = np.c_[data.X, np.ones(len(data.y))], trace[:, 1], np.zeros(data.X.shape[1] + 1)
+    for start in range(0, len(X), B):
+        rows, t = X[start : start + B] * data.y[start : start + B, None], tau[start : start + B]
+        w = w + rows.T @ t
+        left = 1 - rows @ w  # of each loss after the update
+        if variant == "PA-I":
+            assert (t >= 0).all() and (t <= C).all()
+            assert (
+                np.abs(np.where(t == 0, np.maximum(left, 0), np.where(t == C, np.minimum(left, 0), left))).max() < 1e-11
+            )
+        else:
+            slack = left if variant == "PALS" else np.maximum(left, 0)
+            np.testing.assert_allclose(t, 2 * C * slack, atol=1e-12)
+    np.testing.assert_allclose(model.coef_[0], w[:-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("variant", BATCHED)
+def test_more_classes_set_the_right_one_against_the_best_wrong_one(variant):
+    rng = np.random.default_rng(3)
+    X, y = stream(40)[0], rng.integers(0, 3, 40)
+    model = PAClassifier(variant, 0.3, batch_size=6).fit(X, y)
+    W, Z = np.zeros((3, 8)), np.c_[X, np.ones(40)]
+    for start in range(0, 40, 6):
+        directions = []
+        for x, right in zip(Z[start : start + 6], y[start : start + 6], strict=True):
+            scores = W @ x
+            wrong = max((k for k in range(3) if k != right), key=lambda k: (scores[k], -k))
+            directions.append((np.outer(np.arange(3) == right, x) - np.outer(np.arange(3) == wrong, x)).ravel())
+        W = oracles.batch_step(W.ravel(), directions, np.ones(len(directions)), variant, 0.3)[0].reshape(3, 8)
+    np.testing.assert_allclose(model.coef_, W[:, :-1], atol=1e-8)
+
+
+@pytest.mark.parametrize("variant", BATCHED)
+def test_regression_has_two_walls(variant):
+    X = stream(50)[0]
+    target, epsilon, C = X @ np.arange(7.0) + 1, 0.3, 0.7
+    model = PARegressor(variant, C, epsilon, batch_size=8).fit(X, target)
+    Z, w = np.c_[X, np.ones(50)], np.zeros(8)
+    for start in range(0, 50, 8):
+        rows, error = Z[start : start + 8], target[start : start + 8] - Z[start : start + 8] @ w
+        if variant == "PALS":
+            w = w + rows.T @ np.linalg.solve(rows @ rows.T + np.eye(len(rows)) / (2 * C), error)
+            continue
+        G, h, m = np.vstack([rows, -rows]), np.r_[error - epsilon, -error - epsilon], 2 * len(rows)
+        ridge, high = (np.zeros(m), np.full(m, C)) if variant == "PA-I" else (np.full(m, 0.5 / C), np.full(m, np.inf))
+        w = w + G.T @ oracles.box_qp(G, h, ridge, np.zeros(m), high)
+    np.testing.assert_allclose(np.r_[model.coef_, model.intercept_], w, atol=1e-7)
+
+
+def test_average_counts_the_weights_after_the_batch_for_each_of_its_rows():
+    X, y = stream()
+    total, model = np.zeros(7), PAClassifier("PA-II", 0.3, batch_size=8)
+    for start in range(0, 90, 8):
+        model.partial_fit(X[start : start + 8], y[start : start + 8], classes=[-1, 1])
+        total += model.coef_[0] * len(X[start : start + 8])
+    averaged = PAClassifier("PA-II", 0.3, batch_size=8, average=True).fit(X, y)
+    np.testing.assert_allclose(averaged.coef_[0], total / 90, atol=1e-12)
+    assert model.n_updates_ == averaged.n_updates_
+
+
+def test_partial_fit_does_what_it_is_given():
+    X, y = stream()
+    whole = PAClassifier("PA-I", 0.1, batch_size=8).fit(X, y)
+    parts = PAClassifier("PA-I", 0.1, batch_size=8)
+    for start in range(0, 90, 24):
+        parts.partial_fit(X[start : start + 24], y[start : start + 24], classes=[-1, 1])
+    np.testing.assert_array_equal(whole.coef_, parts.coef_)
+    few = PAClassifier("PA-I", 0.1, batch_size=8).partial_fit(X[:3], y[:3], classes=[-1, 1])
+    np.testing.assert_array_equal(few.coef_, PAClassifier("PA-I", 0.1, batch_size=3).fit(X[:3], y[:3]).coef_)
+
+
+def test_only_the_labels_asked_for_enter():
+    """Under a budget of 5 labels and batches of 4, the second batch is its first row alone."""
+    X, y = stream()
+    model = PAClassifier("PA-II", 0.3, batch_size=4, label_budget=5).fit(X, y)
+    expected = PAClassifier("PA-II", 0.3, batch_size=4).partial_fit(X[:4], y[:4], classes=[-1, 1])
+    expected.partial_fit(X[4:5], y[4:5])
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-14)
+    assert (model.n_seen_, model.n_queries_) == (90, 5)
+
+
+@pytest.mark.parametrize("model", [PAClassifier("PA", batch_size=2), PARegressor("PA", batch_size=2)])
+def test_hard_margins_are_refused(model):
+    with pytest.raises(ValueError, match=r"batch_size=2 with variant='PA' has no solution.*choose variant='PA-I'"):
+        model.fit(*stream())
+
+
+@pytest.mark.parametrize("batch_size", [0, 2.5, "8"])
+def test_bad_batch_sizes_are_named(batch_size):
+    with pytest.raises(ValueError, match="batch_size"):
+        PAClassifier(batch_size=batch_size).fit(*stream())
+
+
+@pytest.mark.parametrize("model", [PAClassifier(batch_size=4), PARegressor(batch_size=4)])
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # scikit-learn's own, on infinite labels
+def test_scikit_learn_accepts_it(model):
+    check_estimator(model, on_skip=None)
+
+
+BITS = """
+import numpy as np
+from pa_lab import PAClassifier, PARegressor
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((40, 6)), rng.choice([-1, 1], 40)
+for variant in ("PA-I", "PA-II", "PALS"):
+    print(PAClassifier(variant, 0.2, batch_size=8).fit(X, y).coef_.tobytes().hex())
+    print(PAClassifier(variant, 1e30, batch_size=20).fit(X, y).coef_.tobytes().hex())
+print(PARegressor(batch_size=4).fit(X, X[:, 0]).coef_.tobytes().hex())
+"""
+
+
+def test_plain_python_gives_the_same_bits():
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", BITS], env=os.environ | extra, capture_output=True, text=True, check=True
+        ).stdout
+        for extra in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert outputs[0] == outputs[1] != ""

@@ -1,0 +1,404 @@
+"""Kernel learners against the one-at-a-time loop, the brute-force budget step, the linear learners and themselves."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from oracles import VARIANTS, budget_step, pa_batch, pa_kernel, step_size
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
+from pa_lab.budget import DEPENDENT, POLICIES
+
+KERNELS = {
+    "linear": {},
+    "poly": {"gamma": 0.3, "degree": 3, "coef0": 1.0},
+    "rbf": {"gamma": 0.7},
+    "laplacian": {"gamma": 0.4},
+    "sigmoid": {"gamma": 0.2, "coef0": 0.1},
+}
+SOLVED = ("removal", "nearest", "projection")
+
+
+def problem(n=120, d=4, seed=0, n_classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    radius = (X**2).sum(1) + rng.normal(size=n) / 2
+    if n_classes == 2:
+        return X, np.where(radius > d, 1, -1)
+    return X, np.digitize(radius, np.quantile(radius, np.arange(1, n_classes) / n_classes))
+
+
+def gram(kernel, X, Z=None):
+    return pairwise_kernels(X, Z, metric=kernel, **KERNELS[kernel])
+
+
+def close(a, b, tolerance=1e-9):
+    return np.shape(a) == np.shape(b) and np.abs(np.subtract(a, b)).max() < tolerance * max(1.0, np.abs(b).max())
+
+
+def counters(model):
+    return model.n_seen_, model.n_updates_, model.n_mistakes_, model.n_queries_
+
+
+@parametrize_with_checks(
+    [
+        KernelPAClassifier(),
+        KernelPARegressor(),
+        KernelPAClassifier(kernel="laplacian", landmarks=8, average=True),
+        KernelPAClassifier("PA-II", batch_size=4, shuffle=True, random_state=0),
+        KernelPAClassifier(budget=8),
+        KernelPARegressor(budget=60, budget_policy="nearest", max_iter=5),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_interface(estimator, check):
+    check(estimator)
+
+
+# ---------------------------------------------------------------- the exact expansion
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_equals_the_plain_loop(kernel, variant):
+    X, y = problem(600)
+    X[300:310] = X[:10]  # the same vector again is another example, but the same example again is not another vector
+    K = gram(kernel, X)
+    fast = KernelPAClassifier(variant, 0.6, kernel, class_weight={-1: 0.5, 1: 2.0}, max_iter=2, **KERNELS[kernel])
+    for average in (False, True):
+        slow = pa_kernel(
+            lambda i, j: K[i, j], np.arange(600), y, variant, 0.6, None, 2, None, average, class_weight=(0.5, 2.0)
+        )
+        fast.set_params(average=average).fit(X, y)
+        assert fast.support_.tolist() == slow["support"]
+        assert close(fast.dual_coef_[0], slow["coef"])
+        assert fast.n_updates_ == slow["n_updates"] and fast.n_mistakes_ == slow["n_mistakes"]
+    assert close(fast.decision_function(X[:50] / 2), gram(kernel, X[:50] / 2, X[fast.support_]) @ slow["coef"])
+    assert np.array_equal(fast.support_vectors_, X[fast.support_])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_regression_equals_the_plain_loop(variant):
+    X, _ = problem(500)
+    y, K = np.sin(X[:, 0]) + X[:, 1] ** 2, gram("rbf", X)
+    slow = pa_kernel(lambda i, j: K[i, j], np.arange(500), y, variant, 0.8, 0.2)
+    fast = KernelPARegressor(variant, 0.8, 0.2, gamma=0.7).fit(X, y)
+    assert fast.support_.tolist() == slow["support"] and close(fast.dual_coef_[0], slow["coef"])
+    assert close(fast.predict(X[:9]), K[:9][:, fast.support_] @ slow["coef"])
+
+
+def test_equals_the_plain_loop_on_real_data():
+    data = datasets.load("ijcnn1")
+    rows = np.random.default_rng(0).permutation(len(data.X_train))[:3000]
+    X, y = data.X_train[rows], data.y_train[rows]
+    K = pairwise_kernels(X, metric="rbf", gamma=8.0)
+    slow = pa_kernel(lambda i, j: K[i, j], np.arange(3000), y)
+    fast = KernelPAClassifier(gamma=8.0).fit(X, y)
+    assert fast.support_.tolist() == slow["support"]
+    assert np.abs(fast.dual_coef_[0] - slow["coef"]).max() < 1e-9
+    single = KernelPAClassifier(gamma=8.0).fit(X.astype(np.float32), y)
+    assert single.support_vectors_.dtype == np.float32 and single.dual_coef_.dtype == np.float64
+    assert len(set(single.support_) ^ set(fast.support_)) <= 3
+    assert np.abs(single.decision_function(X) - fast.decision_function(X)).max() < 1e-3
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("options", [{}, {"query": "margin"}, {"query": "random", "query_rate": 0.4}, {"batch_size": 5},
+                                     {"label_budget": 50}, {"shuffle": True, "max_iter": 3}, {"average": True},
+                                     {"class_weight": "balanced"}, {"variant": "PALS"}], ids=str)  # fmt: skip
+def test_linear_kernel_equals_the_linear_learner(options, n_classes):
+    X, y = problem(601, 6, n_classes=n_classes)
+    linear = PAClassifier(C=0.3, fit_intercept=False, random_state=3).set_params(**options).fit(X, y)
+    kernel = KernelPAClassifier(C=0.3, kernel="linear", random_state=3).set_params(**options).fit(X, y)
+    assert close(kernel.dual_coef_ @ kernel.support_vectors_, linear.coef_)
+    assert close(kernel.decision_function(X), linear.decision_function(X))
+    assert np.array_equal(kernel.predict(X), linear.predict(X)) and counters(kernel) == counters(linear)
+
+
+def test_linear_kernel_regression_equals_the_linear_learner():
+    X, _ = problem(601)
+    linear = PARegressor(C=0.3, fit_intercept=False, batch_size=3).fit(X, X[:, 0] ** 2)
+    kernel = KernelPARegressor(C=0.3, kernel="linear", batch_size=3).fit(X, X[:, 0] ** 2)
+    assert close(kernel.predict(X), linear.predict(X)) and counters(kernel) == counters(linear)
+
+
+def test_batches_equal_the_general_solver():
+    X, y = problem(90)
+    K = gram("rbf", X)
+    slow = pa_batch(np.linalg.cholesky(K + 1e-12 * np.eye(90)), y, "PA-II", 2.0, False, 6)
+    fast = KernelPAClassifier("PA-II", 2.0, gamma=0.7, batch_size=6).fit(X, y)
+    full = np.zeros(90)
+    full[fast.support_] = fast.dual_coef_[0]
+    assert close(full, slow["taus"] * y, 1e-7)
+
+
+@pytest.mark.parametrize("options", [{}, {"landmarks": 40}, {"landmarks": 40, "landmark_norm": "euclidean"},
+                                     {"budget": 30}, {"budget": 30, "budget_policy": "nearest"}], ids=str)  # fmt: skip
+def test_one_fit_equals_many_partial_fits(options):
+    X, y = problem(700)
+    options |= {"query": "margin", "gamma": 0.5, "random_state": 1}
+    whole, parts = KernelPAClassifier(**options).fit(X, y), KernelPAClassifier(**options)
+    for at in (0, 100, 101, 400):
+        stop = {0: 100, 100: 101, 101: 400, 400: 700}[at]
+        parts.partial_fit(X[at:stop], y[at:stop], classes=[-1, 1])
+    assert np.array_equal(whole.support_, parts.support_) and close(whole.dual_coef_, parts.dual_coef_, 1e-7)
+    assert counters(whole) == counters(parts)
+
+
+@pytest.mark.parametrize("options", [{}, {"landmarks": 20}, {"budget": 20}], ids=str)
+def test_one_answer_whatever_the_form(options):
+    X, y = problem(300)
+    X[np.abs(X) < 0.5] = 0.0
+    model = KernelPAClassifier(gamma=0.5, **options).fit(X, y)
+    sparse = KernelPAClassifier(gamma=0.5, **options).fit(csr_matrix(X), y)
+    assert np.array_equal(model.dual_coef_, sparse.dual_coef_)
+    assert np.array_equal(model.decision_function(X), sparse.decision_function(csr_matrix(X)))
+    named = KernelPAClassifier(kernel=lambda a, b: rbf_kernel(a, b, gamma=0.5), **options).fit(X, y)
+    given_ = KernelPAClassifier(kernel="precomputed", **options).fit(rbf_kernel(X, gamma=0.5), y)
+    for other in (named, given_):
+        assert sorted(other.support_) == sorted(model.support_)
+        order = [other.support_.tolist().index(i) for i in model.support_]  # landmarks stand in pivoting order
+        assert close(other.dual_coef_[:, order], model.dual_coef_, 1e-6)
+    assert np.array_equal(given_.predict(rbf_kernel(X, gamma=0.5)), model.predict(X))
+    assert np.array_equal(KernelPAClassifier(gamma=0.5, **options).fit(X, y).dual_coef_, model.dual_coef_)
+    again = pickle.loads(pickle.dumps(model)).partial_fit(X[:50] + 0.1, y[:50])
+    assert np.array_equal(again.dual_coef_, model.partial_fit(X[:50] + 0.1, y[:50]).dual_coef_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"landmarks": 30}, {"budget": 20}, {"average": True}], ids=str)
+def test_asking_row_by_row_equals_one_fit(options, n_classes):
+    X, y = problem(150, n_classes=n_classes)
+    options |= {"query": "margin", "delta": 0.3, "gamma": 0.5, "random_state": 2}
+    options |= {"landmarks": X[:30]} if "landmarks" in options else {}
+    whole, parts = KernelPAClassifier(**options).fit(X, y), KernelPAClassifier(**options)
+    for x, label in zip(X, y, strict=True):
+        if parts.should_query([x])[0]:
+            parts.partial_fit([x], [label], classes=np.unique(y), asked=True)
+    assert counters(whole) == counters(parts) and whole.n_queries_ < 150
+    assert close(whole.decision_function(X), parts.decision_function(X), 1e-7)
+
+
+def test_answers_may_come_in_parts():
+    X, y = problem(30)
+    model = KernelPAClassifier(gamma=0.5)
+    assert model.should_query(X).all()
+    for part in (slice(0, 20), slice(20, 25), slice(25, 30)):
+        model.partial_fit(X[part], y[part], classes=[-1, 1], asked=True)
+    whole = KernelPAClassifier(gamma=0.5).fit(X, y)
+    assert np.array_equal(model.support_, whole.support_) and close(model.dual_coef_, whole.dual_coef_)
+
+
+def test_gamma_is_scikit_learns():
+    X, y = problem()
+    assert KernelPAClassifier().fit(X, y).gamma_ == pytest.approx(1 / (4 * X.var()))
+    assert KernelPAClassifier().fit(csr_matrix(X), y).gamma_ == pytest.approx(1 / (4 * X.var()))
+    assert KernelPAClassifier(gamma="auto").fit(X, y).gamma_ == 0.25
+
+
+def test_rbf_far_from_the_origin():
+    X, y = problem(400)
+    near, far = (KernelPAClassifier(gamma=0.5).fit(Z, y) for Z in (X, X + 2.0**20))
+    assert np.array_equal(near.support_, far.support_) and close(near.dual_coef_, far.dual_coef_, 1e-6)
+
+
+# ---------------------------------------------------------------- landmarks
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_landmark_step_is_the_exact_step_in_the_span(kernel, variant):
+    X, y = problem(400)
+    K, beta = gram(kernel, X[:15]), np.zeros(15)
+    for k, label in zip(gram(kernel, X, X[:15]), y, strict=True):
+        along = np.linalg.solve(K, k)
+        beta += step_size(1 - label * k @ beta, k @ along, variant, 0.4) * label * along
+    model = KernelPAClassifier(variant, 0.4, kernel, landmarks=15, **KERNELS[kernel]).fit(X, y)
+    order = np.argsort(model.support_)
+    assert model.support_[order].tolist() == list(range(15)) and close(model.dual_coef_[0, order], beta, 1e-6)
+    assert close(model.decision_function(X), gram(kernel, X, X[:15]) @ beta, 1e-7)
+
+
+def test_all_rows_as_landmarks_equal_the_exact_expansion():
+    X, y = problem(150)
+    for options in ({}, {"average": True}):
+        exact = KernelPAClassifier(gamma=0.7, **options).fit(X, y)
+        span = KernelPAClassifier(gamma=0.7, landmarks=X, **options).fit(X, y)
+        assert close(span.decision_function(X), exact.decision_function(X), 1e-7) and counters(span) == counters(exact)
+
+
+def test_kernel_values_as_features():
+    X, y = problem(300)
+    K = gram("rbf", X, X[:20])
+    model = KernelPAClassifier(C=0.2, gamma=0.7, landmarks=20, landmark_norm="euclidean").fit(X, y)
+    plain = PAClassifier(C=0.2, fit_intercept=False).fit(K, y)
+    assert close(model.dual_coef_, plain.coef_) and close(model.decision_function(X), plain.decision_function(K))
+
+
+def test_landmark_features_are_nystroems():
+    X, y = problem(300)
+    features = Nystroem(gamma=0.7, n_components=25, random_state=0).fit(X)
+    plain = PAClassifier(fit_intercept=False).fit(features.transform(X), y)
+    model = KernelPAClassifier(gamma=0.7, landmarks=features.components_).fit(X, y)
+    assert close(model.decision_function(X), plain.decision_function(features.transform(X)), 1e-7)
+
+
+def test_landmarks_that_others_span_are_left_out():
+    X, y = problem(200)
+    twice = np.vstack([X[:10], X[:10]])
+    once, doubled = (KernelPAClassifier(gamma=0.7, landmarks=L).fit(X, y) for L in (X[:10], twice))
+    assert len(doubled.support_vectors_) == 10 and close(doubled.decision_function(X), once.decision_function(X), 1e-7)
+    linear = KernelPAClassifier(kernel="linear", landmarks=50).fit(X, y)
+    assert len(linear.support_vectors_) == 4
+    exact = PAClassifier(fit_intercept=False).fit(X, y)
+    assert close(linear.decision_function(X), exact.decision_function(X), 1e-7)
+
+
+def test_means_of_clusters_as_landmarks():
+    X, y = problem(400)
+    a, b = (KernelPAClassifier(landmarks=12, landmark_choice="kmeans", random_state=0).fit(X, y) for _ in range(2))
+    assert a.support_vectors_.shape == (12, 4) and np.array_equal(a.dual_coef_, b.dual_coef_)
+    assert a.score(X, y) > 0.7 and set(a.support_) == {-1}
+
+
+# ---------------------------------------------------------------- budgets
+
+
+@pytest.mark.parametrize("C", [0.01, 0.3, 5.0])
+@pytest.mark.parametrize("policy", SOLVED)
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
+def test_budget_steps_are_the_brute_force_solution(kernel, policy, C):
+    X, y = problem(150, 3)
+    model, checked = KernelPAClassifier(C=C, kernel=kernel, budget=6, budget_policy=policy, **KERNELS[kernel]), 0
+    for t, label in enumerate(y):
+        if t and len(model.support_) == 6 and label * model.decision_function(X[[t]])[0] < 1:
+            members, alpha = [*model.support_, t], model.dual_coef_[0]
+            best = budget_step(gram(kernel, X[members]), alpha, label, C, policy)
+            model.partial_fit(X[[t]], [label])
+            coef = dict(zip(model.support_, model.dual_coef_[0], strict=True))
+            mine = np.array([coef.get(i, 0.0) for i in members])
+            K = gram(kernel, X[members])
+            value = min(best["objectives"])
+            change = mine - np.append(alpha, 0.0)
+            score = K[-1] @ np.append(alpha, 0.0)
+            objective = 0.5 * change @ K @ change + C * max(0.0, 1 - label * (score + K[-1] @ change))
+            assert objective <= value + 1e-7 * (1 + value)
+            checked += 1
+        else:
+            model.partial_fit(X[[t]], [label], classes=[-1, 1])
+    assert checked > 20
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_budget_never_reached_changes_nothing(variant, policy, n_classes):
+    X, y = problem(300, n_classes=n_classes)
+    X[50:60] = X[:10]
+    options = {"variant": variant, "gamma": 0.7, "max_iter": 2}
+    exact = KernelPAClassifier(**options).fit(X, y)
+    model = KernelPAClassifier(**options, budget=301, budget_policy=policy).fit(X, y)
+    assert np.array_equal(model.support_, exact.support_) and close(model.dual_coef_, exact.dual_coef_)
+    assert counters(model) == counters(exact)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    seed=st.integers(0, 10**6), budget=st.integers(1, 12), policy=st.sampled_from(POLICIES), C=st.floats(1e-3, 1e3),
+    variant=st.sampled_from(VARIANTS), kernel=st.sampled_from(list(KERNELS)), n_classes=st.integers(2, 3),
+    repeats=st.booleans(), scale=st.sampled_from([1e-3, 1.0, 30.0]),
+)  # fmt: skip
+def test_budget_invariants(seed, budget, policy, C, variant, kernel, n_classes, repeats, scale):
+    X, y = problem(60, 3, seed, n_classes)
+    X *= scale if kernel in ("linear", "rbf") else 1.0
+    if repeats:
+        X[30:] = X[:30]
+    model = KernelPAClassifier(variant, C, kernel, budget=budget, budget_policy=policy, **KERNELS[kernel])
+    for at in range(0, 60, 7):
+        model.partial_fit(X[at : at + 7], y[at : at + 7], classes=np.unique(y))
+        assert len(model.support_vectors_) == len(model.support_) == model.dual_coef_.shape[1] <= budget
+        assert len(set(model.support_)) == len(model.support_) and np.isin(model.support_, np.arange(at + 7)).all()
+        assert np.array_equal(model.support_vectors_, X[model.support_])
+        assert np.isfinite(model.dual_coef_).all() and model.n_updates_ <= model.n_seen_
+        scores = gram(kernel, X[:5], X[model.support_]) @ model.dual_coef_.T
+        assert close(np.atleast_2d(model.decision_function(X[:5]).T).T, scores, 1e-6)
+
+
+@pytest.mark.parametrize("policy", SOLVED)
+@pytest.mark.parametrize("variant", ["PA", "PA-II", "PALS"])
+def test_an_exchange_keeps_the_step(variant, policy):
+    """Where the example stays, its score after the step is that of the step without a budget."""
+    X, y = problem(200, 3)
+    model, stayed = KernelPAClassifier(variant, 0.5, gamma=0.7, budget=8, budget_policy=policy), 0
+    for t, label in enumerate(y):
+        before = model.decision_function(X[[t]])[0] if t else 0.0
+        model.partial_fit(X[[t]], [label], classes=[-1, 1])
+        if t in model.support_:
+            after = before + step_size(1 - label * before, 1.0, variant, 0.5) * label
+            assert model.decision_function(X[[t]])[0] == pytest.approx(after, abs=1e-6)
+            stayed += 1
+    assert stayed > 30
+
+
+def test_dependent_vectors_are_folded_for_free():
+    """A linear kernel in 3 dimensions needs 3 vectors: projection within 5 is exact for ever."""
+    X, y = problem(400, 3)
+    exact = PAClassifier(fit_intercept=False).fit(X, y)
+    model = KernelPAClassifier(kernel="linear", budget=5).fit(X, y)
+    assert close(model.dual_coef_ @ model.support_vectors_, exact.coef_, 1e-6) and DEPENDENT < 1e-9
+
+
+def test_oldest_and_smallest():
+    X = 10.0 * np.arange(1, 8)[:, None]  # so far apart that no example knows of another
+    y = np.array([1, -1, 1, -1, 1, -1, 1])
+    oldest = KernelPAClassifier(gamma=1.0, budget=3, budget_policy="oldest").fit(X, y)
+    assert sorted(oldest.support_) == [4, 5, 6]
+    weights = {-1: 0.5, 1: 1.0}
+    smallest = KernelPAClassifier(gamma=1.0, budget=3, budget_policy="smallest", class_weight=weights).fit(X, y)
+    assert sorted(smallest.support_) == [2, 4, 6] or sorted(smallest.support_) == [0, 4, 6]
+
+
+def test_regression_within_a_budget():
+    X = np.random.default_rng(0).uniform(-3, 3, (2000, 1))
+    model = KernelPARegressor(C=0.5, epsilon=0.05, gamma=2.0, budget=25).fit(X, np.sin(X[:, 0]))
+    assert len(model.support_) <= 25 and abs(model.predict(X) - np.sin(X[:, 0])).mean() < 0.05
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("options, says", [
+    ({"budget": 0}, "'budget' parameter"), ({"gamma": 0.0}, "'gamma' parameter"), ({"gamma": -1}, "'gamma' parameter"),
+    ({"landmarks": 0}, "'landmarks' parameter"), ({"landmarks": 121}, "landmarks=121 is more than the 120 rows"),
+    ({"landmarks": np.ones((3, 7))}, "have 7 features"), ({"landmarks": 5, "budget": 5}, "exclude each other"),
+    ({"budget": 5, "average": True}, "average=True needs"), ({"budget": 5, "batch_size": 2}, "does not go with budget"),
+    ({"kernel": "cubic"}, "'kernel' parameter"), ({"degree": 1.5}, "'degree' parameter"),
+    ({"kernel": "precomputed"}, "square matrix"), ({"kernel": lambda a, b: np.ones(3)}, "must return an array"),
+    ({"kernel": "poly", "degree": 200, "gamma": 1e6}, "scale the features"),
+    ({"kernel": "sigmoid", "coef0": -9.0}, "is negative"), ({"batch_size": 2, "variant": "PA"}, "contradict"),
+])  # fmt: skip
+def test_bad_input_gets_a_sentence(options, says):
+    X, y = problem()
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=says):
+        KernelPAClassifier(**options).fit(X, y)
+
+
+def test_bad_matrices_and_rows():
+    X, y = problem(30)
+    K = rbf_kernel(X)
+    K[2, 3] += 0.1
+    with pytest.raises(ValueError, match="symmetric"):
+        KernelPAClassifier(kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match="partial_fit"):
+        KernelPAClassifier(kernel="precomputed").fit(rbf_kernel(X), y).partial_fit(rbf_kernel(X), y)
+    model = KernelPAClassifier().fit(X, y)
+    before = model.dual_coef_.copy()
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.where(X > 1, np.nan, X), y)
+    assert np.array_equal(model.dual_coef_, before) and len(model.decision_function(X)) == 30
