@@ -6,9 +6,10 @@ Labels are -1 and +1, ``decision`` is what ``decision_function`` returns, and a 
 import os
 import sys
 import time
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from multiprocessing import get_context
 
 import numpy as np
@@ -150,7 +151,9 @@ def sweep(run, settings, n_jobs=2, label="runs", **shared):
     [2, 4]
     """
     jobs = (delayed(run)(**setting, **shared) for setting in settings)
-    with tqdm(total=len(settings), desc=label, leave=False, disable=os.environ.get("PA_LAB_PROGRESS") == "0") as bar:
+    hidden = os.environ.get("PA_LAB_PROGRESS") == "0"
+    with warnings.catch_warnings(), tqdm(total=len(settings), desc=label, leave=False, disable=hidden) as bar:
+        warnings.filterwarnings("ignore", "A worker stopped")  # joblib renews workers that hold much memory
         rows = []
         for setting, result in zip(settings, Parallel(n_jobs=n_jobs, return_as="generator")(jobs), strict=True):
             if not isinstance(result, dict | list):
@@ -193,6 +196,48 @@ def summarize(frame, by, values):
         out[value], out[f"{value}_sd"] = mean, sd
         out[f"{value}_low"], out[f"{value}_high"] = mean - half_t * sd, mean + half_t * sd
     return out
+
+
+def paired(frame, column, one, other, by, values, pair="seed"):
+    """Paired differences between two ways of doing something, and their 95 % intervals.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per run.
+    column : str
+        Tells the ways apart.
+    one, other : object
+        Values of ``column``: the difference is ``one`` minus ``other``.
+    by : list of str
+        Grouping columns.
+    values : list of str
+        Columns to compare.
+    pair : str, default="seed"
+        What a pair of runs has in common within its group.
+
+    Returns
+    -------
+    DataFrame
+        As `summarize` of the differences; pairs with one half missing are left out.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
+    >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
+    [[0.2, -1.07]]
+    """
+    sides = [frame[frame[column] == way].set_index([*by, pair])[values] for way in (one, other)]
+    return summarize((sides[0] - sides[1]).dropna().reset_index(), by, values)
+
+
+def verdict(frame, value):
+    """What the intervals of some differences carry: "better" or "worse" where one excludes 0, else "not shown".
+
+    >>> verdict(pd.DataFrame({"f1_low": [0.1, -0.1], "f1_high": [0.2, 0.1]}), "f1").tolist()
+    ['better', 'not shown']
+    """
+    return np.select([frame[f"{value}_low"] > 0, frame[f"{value}_high"] < 0], ["better", "worse"], "not shown")
 
 
 def corrected_t_test(differences, n_train=1, n_test=0):
@@ -352,8 +397,8 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
         What to tune; one without an effect of C (PA) is only fitted.
     values, X, y
         As in `tuning_curves`.
-    score : str, default="f1"
-        Which of ``METRICS`` to maximise.
+    score : str or list of str, default="f1"
+        Which of ``METRICS`` to maximise; of equally good values of C the smallest is taken.
     folds : int, default=3
         Number of folds.
     seed : int, default=0
@@ -361,19 +406,19 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
 
     Returns
     -------
-    dict of str to estimator
-        Fitted copies; the chosen value is their ``C``.
+    dict
+        By name, or by (name, score) for a list of scores: fitted copies; the chosen value is their ``C``.
     """
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
+    wanted = [score] if isinstance(score, str) else score
     tuned = {}
     for name, estimator in estimators.items():
-        C = values[0]
+        best = dict.fromkeys(wanted, values[0])
         if getattr(estimator, "variant", None) != "PA":
-            rows = [
-                row for fold in range(folds) for row in _one_fold_all_C(name, fold, estimators, values, X, y, splits)
-            ]
-            C = best_C(pd.DataFrame(rows).assign(method=name), score)[name]
-        tuned[name] = clone(estimator).set_params(C=float(C)).fit(X, y)
+            scored = (_one_fold_all_C(name, fold, estimators, values, X, y, splits) for fold in range(folds))
+            best = pd.DataFrame(chain.from_iterable(scored)).groupby("C")[wanted].mean().idxmax()
+        for by in wanted:
+            tuned[name if by is score else (name, by)] = clone(estimator).set_params(C=float(best[by])).fit(X, y)
     return tuned
 
 

@@ -1,7 +1,6 @@
 """What asking costs: a pass over ijcnn1 that asks for some labels against one that reads them all."""
 
 from bench import medians, row
-
 from pa_lab import PAClassifier, datasets
 
 RULES = {

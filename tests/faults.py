@@ -7,7 +7,6 @@ was tried, and ends with an error on any difference.
 
 import argparse
 import contextlib
-import hashlib
 import os
 import random
 import shutil
@@ -134,18 +133,15 @@ def difference(made, expected):
 
 
 def two_at_once(task, folder, expected):
-    """Both end; the second waits or is refused with a sentence; the result is whole."""
-    with task.start(folder) as first:
-        time.sleep(0.3)
-        code, said = task.run(folder)
-        first.communicate(timeout=300)
-    if first.returncode and code:
-        return "both", f"both runs failed: {said}"
-    if code and "another run is at work" not in said:
-        return "refused", f"the second failed without a reason: {said}"
+    """Both end; one waits or is refused with a sentence; the result is whole."""
+    with task.start(folder) as first, task.start(folder) as second:
+        ends = [(process.communicate(timeout=300)[0], process.returncode) for process in (first, second)]
+    failed = [said for said, code in ends if code]
+    if len(failed) == 2 or any("another run is at work" not in said for said in failed):
+        return "failed", f"without a reason: {failed}"
     if task.made(folder) != expected:
         return "both", f"two runs made something else: {difference(task.made(folder), expected)}"
-    return ("refused" if code else "both ended"), rerun(task, folder, expected)
+    return ("one refused" if failed else "both ended"), rerun(task, folder, expected)
 
 
 @contextlib.contextmanager
@@ -201,9 +197,10 @@ def main(argv=None):
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="pa-lab-faults-") as place:
         place = Path(place)
-        published = make(place / "published") if (place / "published").mkdir() is None else None
-        subprocess.run([sys.executable, str(BUILD), "--root", str(published)], check=True, capture_output=True,
-                       env={key: value for key, value in os.environ.items() if not key.startswith("PA_LAB")})  # fmt: skip
+        (place / "published").mkdir()
+        published = make(place / "published")
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("PA_LAB")}
+        subprocess.run([sys.executable, BUILD, "--root", published], check=True, capture_output=True, env=clean)
         for at, task in enumerate(tasks(f"http://127.0.0.1:{server.server_port}/toy", published)):
             plain = place / f"{task.name}-plain"
             task.prepare(plain)
@@ -233,9 +230,8 @@ def main(argv=None):
     server.shutdown()
     for (name, fault, what), count in tried.items():
         print(f"{name:<10} {fault:<24} {what:<50} {count:>3}")
-    print(
-        f"{sum(tried.values())} faults in {time.perf_counter() - start:.0f} s, {len(wrong)} of them with a difference"
-    )
+    seconds = time.perf_counter() - start
+    print(f"{sum(tried.values())} faults in {seconds:.0f} s, {len(wrong)} of them with a difference")
     for error in wrong:
         print(f"\nWRONG {error}", file=sys.stderr)
     return bool(wrong)

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-MODULES = {"scikit-learn": "sklearn"}  # where package and import differ
+MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs"}  # where package and import differ
 # Not imported: the words by which the project uses them.
 COMMANDS = {"ruff": "-m ruff", "nbval": "--nbval", "pytest-xdist": "--dist loadfile", "ipykernel": '"python3"'}
 FOR_THE_READER = {"jupyter"}  # opens the notebooks

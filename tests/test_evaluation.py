@@ -1,0 +1,255 @@
+"""`pa_lab.evaluation`: scores, statistics and sweeps against independent computations."""
+
+import importlib.util
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse, stats
+from sklearn import metrics
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.svm import SVC, LinearSVC
+
+from pa_lab import PAClassifier, datasets, evaluation, store
+from pa_lab.evaluation import flip_labels, grid, scores, sweep
+
+LIBOL = Path(store.ROOT) / "pa_lab" / "published_tables" / "libol_table3_ijcnn1.csv"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    y = np.where(rng.random(400) < 0.3, 1, -1)
+    return rng.standard_normal((400, 4)) + 0.6 * y[:, None], y
+
+
+# ---------------------------------------------------------------- scores
+
+
+def by_scikit_learn(y, decision, threshold):
+    predicted = np.where(decision > threshold, 1, -1)
+    return {
+        "accuracy": metrics.accuracy_score(y, predicted),
+        "balanced_accuracy": metrics.balanced_accuracy_score(y, predicted),
+        "f1": metrics.f1_score(y, predicted, zero_division=0.0),
+        "average_precision": metrics.average_precision_score(y, decision),
+        "auc": metrics.roc_auc_score(y, decision),
+        "mcc": metrics.matthews_corrcoef(y, predicted),
+    }
+
+
+labelled_scores = st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=2, max_size=60).filter(
+    lambda pairs: len({label for label, _ in pairs}) == 2
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(labelled_scores, st.sampled_from([-9.0, -1.0, 0.0, 0.5, 4.0]))
+def test_scores_equal_scikit_learns_with_ties_and_at_any_threshold(pairs, threshold):
+    y = np.array([1 if label else -1 for label, _ in pairs])
+    decision = np.array([float(score) for _, score in pairs])
+    found, wanted = scores(y, decision, threshold), by_scikit_learn(y, decision, threshold)
+    assert tuple(found) == evaluation.METRICS
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(labelled_scores)
+def test_no_threshold_beats_the_best_one(pairs):
+    y = np.array([1 if label else -1 for label, _ in pairs])
+    decision = np.array([float(score) for _, score in pairs])
+    best = scores(y, decision, evaluation.best_threshold(y, decision))["f1"]
+    assert best == pytest.approx(max(scores(y, decision, cut)["f1"] for cut in np.arange(-5, 5, 0.5)))
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), LinearSVC(), PAClassifier()])
+def test_decisions_from_the_weights_are_the_models_own(rows, model, as_rows):
+    X, y = as_rows(rows[0]), rows[1]
+    fitted = clone(model).fit(X, y)
+    np.testing.assert_allclose(evaluation.decide(fitted, X), fitted.decision_function(X), atol=1e-9)
+
+
+# ---------------------------------------------------------------- statistics
+
+
+def test_summarize_against_scipy():
+    frame = pd.DataFrame({"rule": ["a"] * 5 + ["b"] * 3 + ["c"], "f1": [0.1, 0.4, 0.2, 0.9, 0.5, 0.3, 0.3, 0.6, 0.7]})
+    table = evaluation.summarize(frame, "rule", ["f1"]).set_index("rule")
+    for rule in "ab":
+        values = frame.loc[frame.rule == rule, "f1"]
+        low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+        assert table.loc[rule].tolist() == pytest.approx([len(values), values.mean(), values.std(), low, high])
+    assert table.loc["c"].tolist() == [1, 0.7, 0.0, 0.7, 0.7]
+
+
+def test_corrected_t_test_by_hand():
+    # Differences 1, 2, 3, 6 on splits of 90 and 10 rows: mean 3, variance (4 + 1 + 0 + 9) / 3 = 14/3, so the
+    # corrected variance of the mean is (1/4 + 1/9) 14/3 = 91/54, and t = 3 / sqrt(91/54) with 3 degrees of freedom.
+    t = 3 / np.sqrt(91 / 54)
+    found = evaluation.corrected_t_test([1, 2, 3, 6], 90, 10)
+    half = 3.182446305284263 * np.sqrt(91 / 54)  # Student's 97.5 % point for 3 degrees of freedom
+    expected = {"mean": 3, "low": 3 - half, "high": 3 + half, "t": t, "effect": 3 / np.sqrt(14 / 3)}
+    assert {key: found[key] for key in expected} == pytest.approx(expected)
+    assert found["p"] == pytest.approx(2 * stats.t.sf(t, 3))
+
+
+def test_without_test_rows_it_is_the_paired_t_test():
+    a, b = np.array([0.3, 0.5, 0.9, 0.4]), np.array([0.2, 0.6, 0.5, 0.1])
+    found, wanted = evaluation.corrected_t_test(a - b), stats.ttest_rel(a, b)
+    assert (found["t"], found["p"]) == pytest.approx((wanted.statistic, wanted.pvalue))
+    assert found["p"] < evaluation.corrected_t_test(a - b, 9, 1)["p"], "the correction must widen the interval"
+
+
+def test_equal_scores_tell_nothing():
+    assert evaluation.corrected_t_test([0.0, 0.0, 0.0])["t"] == 0.0
+    assert evaluation.corrected_t_test([0.5, 0.5, 0.5])["p"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"), [(-0.1, 0.2, "does not tell"), (0.1, 0.2, "higher"), (-0.2, -0.1, "lower")]
+)
+def test_words_follow_the_interval(low, high, word):
+    test = {"mean": (low + high) / 2, "low": low, "high": high}
+    assert word in evaluation.in_words(test, "PA-I", "PA", "F1")
+
+
+# ---------------------------------------------------------------- label noise
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([-1, 1]), min_size=1, max_size=80), st.floats(0, 1), st.sampled_from([None, -1, 1]))
+def test_flips_touch_the_right_rows_and_as_many_as_asked(labels, rate, among):
+    y = np.array(labels)
+    before = y.copy()
+    flipped = flip_labels(y, rate, np.random.default_rng(0), among)
+    changed = flipped != y
+    candidates = np.ones(len(y), bool) if among is None else y == among
+    assert (y == before).all(), "the input was changed"
+    assert set(np.abs(flipped)) == {1}
+    assert changed.sum() == round(rate * candidates.sum())
+    assert not (changed & ~candidates).any()
+    assert (flipped == flip_labels(y, rate, np.random.default_rng(0), among)).all(), "the draw is not the seed's alone"
+
+
+def test_every_row_is_as_likely_to_be_flipped():
+    counts = sum(flip_labels(np.ones(20), 0.3, np.random.default_rng(seed)) < 0 for seed in range(2000))
+    assert np.abs(counts / 2000 - 0.3).max() < 0.05
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan])
+def test_a_bad_rate_is_named(rate):
+    with pytest.raises(ValueError, match="rate must be between 0 and 1"):
+        flip_labels(np.ones(3), rate, np.random.default_rng(0))
+
+
+# ---------------------------------------------------------------- tuning and repetition
+
+VALUES = [2.0**k for k in range(-6, 3, 2)]
+
+
+def test_tuning_chooses_what_a_grid_search_chooses(rows):
+    X, y = rows
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    model = PAClassifier(average=True)
+    search = GridSearchCV(model, {"C": VALUES}, scoring="roc_auc", cv=splits).fit(X, y)
+    curves = evaluation.tuning_curves({"m": model}, VALUES, X, y, splits, n_jobs=1)
+    assert curves.groupby("C").auc.mean().tolist() == pytest.approx(search.cv_results_["mean_test_score"].tolist())
+    assert evaluation.best_C(curves, "auc")["m"] == search.best_params_["C"]
+    tuned = evaluation.tune_and_fit({"m": model}, VALUES, X, y, ["auc"], folds=4)["m", "auc"]
+    assert search.best_params_["C"] == tuned.C
+    np.testing.assert_array_equal(tuned.coef_, search.best_estimator_.coef_)
+
+
+def test_pa_is_fitted_but_not_tuned(rows):
+    tuned = evaluation.tune_and_fit({"PA": PAClassifier("PA")}, VALUES, *rows)["PA"]
+    np.testing.assert_array_equal(tuned.coef_, PAClassifier("PA").fit(*rows).coef_)
+
+
+def test_cross_validation_trains_on_the_training_rows_only(rows):
+    X, y = rows
+    splits = list(StratifiedKFold(5).split(X, y))
+    frame = evaluation.cross_validate({"svm": LinearSVC()}, X, y, splits, n_jobs=1)
+    for fold, (train, test) in enumerate(splits):
+        decision = LinearSVC().fit(X[train], y[train]).decision_function(X[test])
+        assert frame.auc[fold] == pytest.approx(metrics.roc_auc_score(y[test], decision))
+
+
+def test_progressive_counts_are_those_of_one_fit(rows):
+    X, y = rows
+    frame = evaluation.progressive(PAClassifier(), X, y, every=150)
+    model = PAClassifier().fit(X, y)
+    assert frame.seen.tolist() == [150, 300, 400]
+    assert frame.iloc[-1].tolist() == [400, model.n_mistakes_, model.n_updates_, 400]
+
+
+def test_a_fit_is_remembered_by_content(rows, tmp_path, monkeypatch):
+    monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
+    X, y = rows
+    seconds = [evaluation.cached_fit(SVC(C=C), X.copy(), y)[1] for C in (1.0, 1.0, 2.0)]
+    other = evaluation.cached_fit(SVC(C=1.0), X + 1, y)[1]
+    assert seconds[0] == seconds[1], "the same content was fitted again"
+    assert len({seconds[0], seconds[2], other}) == 3, "another model or other rows got a remembered fit"
+
+
+# ---------------------------------------------------------------- sweeps, also over a cluster
+
+
+def one(C, seed, X, y):
+    order = np.random.default_rng(seed).permutation(len(y))
+    model = PAClassifier(C=C).fit(X[order], y[order])
+    return [{"updates": model.n_updates_, "weight": w} for w in model.coef_[0]]
+
+
+def a_sweep(rows, n_jobs):
+    return sweep(one, grid(C=[0.1, 1.0], seed=range(3)), n_jobs, X=rows[0], y=rows[1])
+
+
+def test_a_sweep_does_not_depend_on_the_number_of_processes(rows):
+    pd.testing.assert_frame_equal(a_sweep(rows, 1), a_sweep(rows, 2), check_exact=True)
+    assert a_sweep(rows, 1)[["C", "seed"]].drop_duplicates().values.tolist() == [
+        [C, s] for C in (0.1, 1.0) for s in range(3)
+    ]
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask.distributed is not installed")
+@pytest.mark.filterwarnings("default")  # of the cluster's own machinery
+def test_a_cluster_gives_the_table_of_one_process(rows):
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        spread = a_sweep(rows, -1)
+    pd.testing.assert_frame_equal(spread, a_sweep(rows, 1), check_exact=True)
+
+
+# ---------------------------------------------------------------- against published runs, and at scale
+
+
+@pytest.mark.skipif(not datasets.available("ijcnn1"), reason="ijcnn1 is not on this machine")
+def test_online_runs_agree_with_libol_within_three_standard_errors():
+    data = datasets.load("ijcnn1")
+    X, y = np.vstack([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
+    costs = {"PA": 1.0, "PA-I": 1 / 4, "PA-II": 1 / 16}
+    learners = {rule: PAClassifier(rule, C=C, fit_intercept=False) for rule, C in costs.items()}
+    ours = evaluation.permuted_runs(learners, X, y, 20, n_jobs=1).groupby("method")
+    published = pd.read_csv(LIBOL)
+    for p in published[published.model != "perceptron"].to_dict("records"):
+        mine = ours.get_group(p["model"])[p["quantity"]]
+        digits = 3 if p["quantity"] == "mistake_rate" else 1
+        apart = evaluation.standard_errors_apart(mine, p["mean"], p["std"], 20, digits)
+        assert abs(apart) < 3, (p["model"], p["quantity"], apart)
+
+
+def test_a_stream_is_learned_in_constant_memory():
+    cost = evaluation.apart(evaluation.stream_cost, [100_000, 1_000_000])
+    assert cost.seen.tolist() == [100_000, 1_000_000]
+    assert cost.peak_mb.iloc[-1] - cost.peak_mb.iloc[0] < 30  # the rows of the difference would take 158 MB
