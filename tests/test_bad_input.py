@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
 
-from pa_lab import PAClassifier, PARegressor, bounds, datasets, evaluation, store
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, bounds, datasets, evaluation, store
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]])
 Y = np.array([-1, 1, 1])
@@ -36,6 +36,11 @@ def classifier_options(**options):
 
 def regressor_options(**options):
     return lambda: PARegressor(**options).fit(X, T)
+
+
+def kernel_options(*rows, **options):
+    """A kernel classifier on other rows if given."""
+    return lambda: KernelPAClassifier(**options).fit(rows[0] if rows else X, Y)
 
 
 def along(**options):
@@ -160,6 +165,60 @@ CASES = {
         lambda: PAClassifier().fit(NAMED, Y).predict(NAMED[["b", "a"]]),
         ValueError,
         ["feature names should match", "same order"],
+    ),
+    # kernels
+    "kernel": (kernel_options(kernel="gauss"), ValueError, ["'kernel'", "'rbf'", "callable", "Got 'gauss'"]),
+    "gamma zero": (kernel_options(gamma=0), ValueError, ["'gamma'", "(0.0, inf)", "'scale'", "Got 0"]),
+    "gamma NaN": (kernel_options(gamma=NAN), ValueError, ["'gamma'", "(0.0, inf)", "Got nan"]),
+    "degree": (kernel_options(degree=-1), ValueError, ["'degree'", "[0, inf)", "Got -1"]),
+    "coef0": (kernel_options(coef0=INF), ValueError, ["'coef0'", "(-inf, inf)", "Got inf"]),
+    "batch_size": (kernel_options(batch_size=0), ValueError, ["'batch_size'", "[1, inf)", "Got 0"]),
+    "batch of PA": (classifier_options(batch_size=2, variant="PA"), ValueError, ["batch_size=2", "choose variant="]),
+    "budget": (kernel_options(budget=0), ValueError, ["'budget'", "[1, inf)", "Got 0"]),
+    "budget_policy": (kernel_options(budget=2, budget_policy="x"), ValueError, ["'budget_policy'", "'oldest'", "'x'"]),
+    "budget of means": (kernel_options(budget=2, average=True), ValueError, ["average=True", "budget"]),
+    "budget of batches": (kernel_options(budget=2, batch_size=2), ValueError, ["batch_size=2", "budget"]),
+    "budget, landmarks": (
+        kernel_options(budget=2, landmarks=2),
+        ValueError,
+        ["landmarks and budget exclude each other"],
+    ),
+    "landmarks": (kernel_options(landmarks=0), ValueError, ["'landmarks'", "[1, inf)", "Got 0"]),
+    "landmarks, many": (kernel_options(landmarks=7), ValueError, ["landmarks=7", "more than the 3 rows"]),
+    "landmarks, width": (
+        kernel_options(landmarks=np.ones((2, 5))),
+        ValueError,
+        ["landmarks have 5 features", "X has 2"],
+    ),
+    "landmarks, NaN": (kernel_options(landmarks=X * NAN), ValueError, ["Input landmarks contains NaN"]),
+    "landmark_choice": (kernel_options(landmark_choice="x"), ValueError, ["'landmark_choice'", "'kmeans'", "Got 'x'"]),
+    "precomputed": (kernel_options(kernel="precomputed"), ValueError, ["square matrix", "(3, 2)"]),
+    "asymmetric": (
+        kernel_options(np.arange(9.0).reshape(3, 3), kernel="precomputed"),
+        ValueError,
+        ["X must be symmetric", "differ by 4"],
+    ),
+    "kernel None": (kernel_options(kernel=lambda a, b: None), ValueError, ["kernel must return", "(3, 3)", "got ()"]),
+    "kernel shape": (kernel_options(kernel=lambda a, b: T), ValueError, ["kernel must return", "(3, 3)", "got (3,)"]),
+    "kernel, NaN": (kernel_options(X * NAN), ValueError, ["Input X contains NaN"]),
+    "kernel, no classes": (lambda: KernelPAClassifier().partial_fit(X, Y), ValueError, ["classes must be passed"]),
+    "kernel, first": (lambda: KernelPAClassifier().predict(X), NotFittedError, ["KernelPAClassifier instance"]),
+    "kernel, width": (lambda: KernelPARegressor().fit(X, T).predict(X[:, :1]), ValueError, ["X has 1 features", "2"]),
+    "kernel, ask": (lambda: KernelPAClassifier(query="random").should_query(X), ValueError, ["needs query_rate"]),
+    "kernel, changed C": (
+        lambda: KernelPAClassifier().fit(X, Y).set_params(C=-1).partial_fit(X, Y),
+        ValueError,
+        ["'C' parameter", "(0.0, inf)", "Got -1"],
+    ),
+    "kernel, mean": (
+        lambda: KernelPARegressor("PA", average=True).fit(np.eye(9), [0] * 8 + [1.7e308]),
+        ValueError,
+        ["X (or y)", "kernel='rbf'", "overflow", "scale"],
+    ),
+    "kernel, overflow": (
+        lambda: KernelPARegressor("PA", kernel="linear").fit([[1e-3]], [1e3]).predict([[1e308]]),
+        ValueError,
+        ["X holds values so large that scores overflow"],
     ),
     # evaluation
     "scores one class": (lambda: evaluation.scores(np.ones(3), T), ValueError, ["y must hold both", "-1", "got [1.]"]),
@@ -331,6 +390,26 @@ def test_any_size_gives_a_finite_model_or_a_sentence(variant, average):
                     model = PARegressor(C=C, fit_intercept=fit_intercept, **options)
                     learned += finite_or_refused(lambda m=model, s=size, y=y: m.fit(ROWS * s, y), model)
     assert learned > 200  # a refusal is the exception
+
+
+@pytest.mark.parametrize("options", [{}, {"landmarks": 5}, {"budget": 5}, {"average": True}], ids=str)
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian"])
+def test_any_size_gives_a_finite_kernel_model_or_a_sentence(kernel, options):
+    learned = 0
+    for size in SIZES:
+        for gamma in ("scale", 1.0, 1e300):
+            for model, y in (
+                (KernelPAClassifier("PA", kernel=kernel, gamma=gamma, **options), LABELS),
+                (KernelPARegressor("PA-II", kernel=kernel, gamma=gamma, **options), ROWS[:, 0] * size),
+            ):
+                try:
+                    model.fit(ROWS * size, y)
+                except ValueError as error:
+                    assert "scores overflow: scale the features" in str(error), error
+                else:
+                    assert np.isfinite(model.dual_coef_).all()
+                    learned += 1
+    assert learned > 10
 
 
 def test_the_mean_of_huge_weights_is_refused_not_infinite():

@@ -10,8 +10,7 @@ import pytest
 STUDY = """
 import sys
 import numpy as np
-import pa_lab
-from pa_lab import PAClassifier, PARegressor, evaluation, store
+from pa_lab import KernelPAClassifier, PAClassifier, PARegressor, evaluation, store
 from pa_lab.stand_in import misfire_stream
 
 X, y = misfire_stream(1500, seed=0)
@@ -21,10 +20,9 @@ def run(rule, seed, X, y):
     model = PAClassifier(rule, C=0.1, average=True, query="margin", random_state=seed).fit(X[order], y[order])
     line = PARegressor(rule, C=0.1).fit(X[order], X[order, -1] - y[order])
     record = evaluation.scores(y, model.decision_function(X)) | {"queries": model.n_queries_, "w": line.coef_}
-    if hasattr(pa_lab, "KernelPAClassifier"):
-        kernel = pa_lab.KernelPAClassifier(rule, C=0.1, gamma=0.1, landmarks=30).fit(X[order], y[order])
-        budget = pa_lab.KernelPAClassifier(rule, C=0.1, gamma=0.1, budget=30).fit(X[order][:300], y[order][:300])
-        record |= {"kernel": kernel.dual_coef_[0], "budget": budget.dual_coef_[0]}
+    for name, options in (("landmarks", {"landmarks": 30}), ("budget", {"budget": 30}), ("growing", {})):
+        kernel = KernelPAClassifier(rule, C=0.1, gamma=0.1, **options).fit(X[order][:400], y[order][:400])
+        record[name] = kernel.dual_coef_[0]
     return {key: value.astype(float).view(np.int64).tolist() if isinstance(value, np.ndarray) else
             np.float64(value).view(np.int64).item() for key, value in record.items()}
 

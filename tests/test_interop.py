@@ -15,8 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_valid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import pa_lab
-from pa_lab import PAClassifier, PARegressor
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 4))
@@ -27,15 +26,12 @@ MODELS = {
     "classifier": PAClassifier(C=0.1),
     "classes": PAClassifier(C=0.1, average=True, class_weight="balanced"),
     "regressor": PARegressor(C=0.1, epsilon=0.01),
+    "kernel": KernelPAClassifier(C=0.1, gamma=0.1),
+    "kernel, budget": KernelPAClassifier(C=0.1, gamma=0.1, budget=20),
+    "kernel, landmarks": KernelPAClassifier(C=0.1, gamma=0.1, landmarks=20),
+    "kernel regressor": KernelPARegressor(C=0.1, gamma=0.1, epsilon=0.01, max_iter=10),
 }
-if hasattr(pa_lab, "KernelPAClassifier"):
-    MODELS |= {
-        "kernel": pa_lab.KernelPAClassifier(C=0.1, gamma=0.1),
-        "kernel, budget": pa_lab.KernelPAClassifier(C=0.1, gamma=0.1, budget=20),
-        "kernel, landmarks": pa_lab.KernelPAClassifier(C=0.1, gamma=0.1, landmarks=20),
-        "kernel regressor": pa_lab.KernelPARegressor(C=0.1, gamma=0.1, epsilon=0.01),
-    }
-    TARGETS |= dict.fromkeys(("kernel", "kernel, budget", "kernel, landmarks"), WORDS) | {"kernel regressor": SCORE}
+TARGETS |= dict.fromkeys(("kernel", "kernel, budget", "kernel, landmarks"), WORDS) | {"kernel regressor": SCORE}
 
 each = pytest.mark.parametrize("name", MODELS)
 
