@@ -147,6 +147,7 @@ ALLOWED = {
         r"95[\s\u202f]%\s+(?:confidence\s+)?(?:interval|band|limit|range)s?",  # the level of every interval here
         r"2\.5[\s\u202f]%\s+and\s+97\.5[\s\u202f]%",
         r"\([2-9]\)",
+        r"(?<=[\0\n])\d{1,2}\.\s+(?=[A-Z])",  # items of a list
         r"[123]-?D\b",
         r"\b1(?:\.1)+\b",  # the pattern of heading numbers
     ],
