@@ -109,6 +109,7 @@ def build(root, notebooks, full=True, parameters=None):
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
         stage = Path(folder)
         os.environ["PA_LAB_OUTPUT"] = str(stage)  # the kernels inherit it
+        os.environ["PYTHONHASHSEED"] = "0"  # some libraries draw in the order of a set of strings
         os.environ["PA_LAB_PROGRESS"] = "0"  # papermill shows its own; bars would stay in the notebooks
         copy(root, stage, SOURCES)
         if not full:
