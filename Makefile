@@ -8,7 +8,7 @@ STAMP := $(VENV)/.stamp
 FRESH := build/.fresh
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint unit notebooks bench clean
+.PHONY: help report test lint unit notebooks bench faults clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,9 @@ notebooks: $(STAMP) $(FRESH)
 
 bench: $(STAMP) $(FRESH)  ## Measure speed against other implementations
 	@$(PY) tests/bench.py
+
+faults: $(STAMP) $(FRESH)  ## Kill, fill the disk and run twice at once; a rerun must not tell
+	@$(PY) tests/faults.py
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -96,7 +96,7 @@ class Asks:
 
     def _query_settings(self):
         """``query``, ``delta``, ``query_rate`` and ``label_budget`` as the compiled loops take them."""
-        budget = NO_BUDGET if self.label_budget is None else self.label_budget
+        budget = NO_BUDGET if self.label_budget is None else min(self.label_budget, NO_BUDGET)
         return QUERIES.index(self.query), float(self.delta), float(self.query_rate or 0.0), budget
 
     def should_query(self, X):

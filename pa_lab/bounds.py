@@ -11,6 +11,7 @@ Sources: Crammer et al. (2006), Theorems 2 to 5; Lu, Zhao and Hoi (2014), Theore
 """
 
 import warnings
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,10 @@ import pandas as pd
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
+from sklearn.utils import check_X_y
 
 from pa_lab.evaluation import trace
+from pa_lab.linear import PAClassifier
 
 SLACK = 1e-9  # rounding allowed in "loss 0" and "norm 1"
 
@@ -65,7 +68,8 @@ def compare(u, X, y, fit_intercept=True):
     >>> compare([1.0], np.array([[2.0], [-0.5]]), [1, -1], fit_intercept=False).losses.tolist()
     [0.0, 0.5]
     """
-    u, y = np.asarray(u, dtype=float).ravel(), np.asarray(y, dtype=float)
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
+    u = np.asarray(u, dtype=float).ravel()
     if not np.isin(y, (-1.0, 1.0)).all():
         raise ValueError("y must hold -1 and +1 only: the bounds are for two classes.")
     if len(u) != X.shape[1] + fit_intercept or not np.isfinite(u).all():
@@ -73,6 +77,8 @@ def compare(u, X, y, fit_intercept=True):
                          f"got {u!r}.")  # fmt: skip
     p = X @ u[: X.shape[1]] + (u[-1] if fit_intercept else 0.0)
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    if not np.isfinite(squares).all():
+        raise ValueError("X holds values so large that their squares overflow: scale the features.")
     return Comparison(float(u @ u), np.maximum(0.0, 1.0 - y * p), squares + float(fit_intercept))
 
 
@@ -224,6 +230,8 @@ def tightest(variant, X, y, C=1.0, fit_intercept=True, rho=None):
     >>> tightest("PA", np.array([[2.0], [-4.0]]), [1, -1], fit_intercept=False).round(6).tolist()
     [0.5]
     """
+    if variant not in ("PA", "PA-I", "PA-II"):
+        raise ValueError(f"variant must be 'PA', 'PA-I' or 'PA-II'; got {variant!r}.")
     if fit_intercept:
         stack = sparse.hstack if sparse.issparse(X) else np.hstack
         X = stack([X, np.ones((X.shape[0], 1))])
@@ -272,6 +280,8 @@ def along(model, X, y, u):
     >>> along(PAClassifier(variant="PA", fit_intercept=False), X, y, [0.5]).values.tolist()
     [[1.0, 1.0, 1.0], [2.0, 1.0, 4.0]]
     """
+    if not isinstance(model, PAClassifier):
+        raise TypeError(f"model must be a PAClassifier: the bounds are for two classes; got {model!r}.")
     run = model.get_params()
     for fails, reason in (
         (run["variant"] == "PALS", "variant='PALS' has none: it also moves examples whose loss is 0"),
@@ -308,10 +318,10 @@ def _refuse_unless_separable(u, theorem):
 
 
 def _refuse_unless_positive(C):
-    if not 0.0 < C < np.inf:
+    if not isinstance(C, Real) or not 0.0 < C < np.inf:
         raise ValueError(f"C must be a positive number; got {C!r}.")
 
 
 def _refuse_below_one(rho):
-    if not 1.0 <= rho < np.inf:
+    if not isinstance(rho, Real) or not 1.0 <= rho < np.inf:
         raise ValueError(f"The bounds of Lu, Zhao and Hoi need rho (delta) of at least 1; got {rho!r}.")

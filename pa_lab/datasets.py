@@ -306,7 +306,7 @@ def fetch(name):
 
 
 def _lookup(name):
-    if name not in REGISTRY:
+    if not isinstance(name, str) or name not in REGISTRY:
         close = difflib.get_close_matches(str(name), REGISTRY, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise ValueError(f"unknown data set {name!r}: {hint}choose one of {', '.join(REGISTRY)}")

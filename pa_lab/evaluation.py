@@ -19,6 +19,7 @@ from joblib import Memory, Parallel, delayed
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from pa_lab.datasets import cache_folder
@@ -76,7 +77,12 @@ def _merged(y, decision):
     >>> _merged(np.array([1, -1, 1]), np.array([2.0, 2.0, 3.0]))[:3]
     (array([2, 1]), array([1, 0]), array([1, 0]))
     """
+    y, decision = np.asarray(y), np.asarray(decision)
+    if y.shape != decision.shape or y.ndim != 1 or not np.isfinite(decision).all():
+        raise ValueError(f"decision must hold a finite number for each of {len(y)} labels; got {decision!r}.")
     positive, negative = np.sort(decision[y > 0]), np.sort(decision[y < 0])
+    if not len(positive) or not len(negative) or len(positive) + len(negative) < len(y):
+        raise ValueError(f"y must hold both labels, -1 and +1; got {np.unique(y)}.")
     below = np.searchsorted(negative, positive)
     tps = len(positive) - np.searchsorted(positive, positive)
     return tps, len(negative) - below, np.searchsorted(negative, positive, "right") - below, positive, negative
@@ -101,6 +107,7 @@ def decide(model, X):
     >>> decide(SVC(kernel="linear").fit([[0.0], [2.0]], [-1, 1]), np.array([[2.0]])).round(3).tolist()
     [1.0]
     """
+    check_is_fitted(model)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
     return X @ coef.ravel() + model.intercept_
 
@@ -149,6 +156,8 @@ def sweep(run, settings, n_jobs=2, label="runs", **shared):
         warnings.filterwarnings("ignore", "A worker stopped")  # joblib renews workers that hold much memory
         rows = []
         for setting, result in zip(settings, Parallel(n_jobs=n_jobs, return_as="generator")(jobs), strict=True):
+            if not isinstance(result, dict | list):
+                raise TypeError(f"run must return a dict or a list of dicts; for {setting} it returned {result!r}.")
             rows += [setting | row for row in (result if isinstance(result, list) else [result])]
             bar.update()
     return pd.DataFrame(rows)
@@ -258,6 +267,9 @@ def corrected_t_test(differences, n_train=1, n_test=0):
     """
     differences = np.asarray(differences, dtype=float)
     k = len(differences)
+    if k < 2 or not np.isfinite(differences).all() or not (n_train > 0 and n_test >= 0):
+        raise ValueError("differences must hold at least 2 finite numbers, n_train be > 0 and n_test >= 0; "
+                         f"got {differences!r}, {n_train!r} and {n_test!r}.")  # fmt: skip
     sd, mean = differences.std(ddof=1), differences.mean()
     error = np.sqrt(1 / k + n_test / n_train) * sd
     half = stats.t.ppf(0.975, k - 1) * error
@@ -455,6 +467,8 @@ def progressive(model, X, y, every=500):
     DataFrame
         Columns ``seen``, ``mistakes``, ``updates``, ``queries``; a row every so many examples and one at the end.
     """
+    if not every >= 1:
+        raise ValueError(f"every must be at least 1 row; got {every!r}.")
     options = {"classes": np.unique(y)} if hasattr(model, "decision_function") else {}
     rows = []
     for start in range(0, X.shape[0], every):
@@ -554,6 +568,8 @@ def first_reach(x, curve, target):
     >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
     (10.0, inf)
     """
+    if not len(x) == len(curve) > 0 or not np.isfinite(curve).all() or not (np.diff(x, prepend=0.0) > 0).all():
+        raise ValueError(f"x must rise from above 0, with a finite number in curve for each; got {x!r} and {curve!r}.")
     j = int(np.searchsorted(np.maximum.accumulate(curve), target))
     if j == 0 or j == len(curve):
         return float(x[0]) if j == 0 else np.inf
@@ -587,8 +603,10 @@ def flip_labels(y, rate, rng, among=None):
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate must be between 0 and 1; got {rate!r}.")
+    if among not in (None, -1, 1) or not np.isin(y, (-1, 1)).all():
+        raise ValueError(f"y must hold -1 and +1, and among be one of them or None; got {np.unique(y)} and {among!r}.")
     candidates = np.arange(len(y)) if among is None else np.flatnonzero(y == among)
-    flipped = y.copy()
+    flipped = np.array(y)
     flipped[rng.choice(candidates, round(rate * len(candidates)), replace=False)] *= -1
     return flipped
 
@@ -616,29 +634,31 @@ def stream_cost(marks, seed=0):
     Parameters
     ----------
     marks : sequence of int
-        Numbers of rows after which to take a reading; the last is the length of the stream.
+        Numbers of rows, at least a block of 50,000 apart, after which to take a reading; the last is the length of
+        the stream.
     seed : int, default=0
         Seed of the stream (`pa_lab.stand_in.misfire_blocks`).
 
     Returns
     -------
     DataFrame
-        Columns ``seen``, ``learning`` and ``total`` (seconds so far, without and with generating the rows), and
-        ``peak_mb``, the most memory this process ever held: call it through `apart` to measure the stream alone.
+        Columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with generating the
+        rows; ``peak_mb``, the most memory this process ever held: call through `apart` to measure the stream alone.
     """
     import resource  # not on Windows
 
+    for X, y in misfire_blocks(200_000, block_rows=50_000, seed=seed + 1):
+        PAClassifier(C=0.1).fit(X, y)  # warm-up: what is paid once does not depend on the rows
     model, learning, rows = PAClassifier(C=0.1), 0.0, []
-    model.partial_fit(*next(misfire_blocks(10, seed=1)), classes=[-1, 1])  # loads the compiled loop
-    start = time.perf_counter()
+    start = time.process_time()
     for X, y in misfire_blocks(marks[-1], block_rows=50_000, seed=seed):
-        before = time.perf_counter()
-        model.partial_fit(X, y)
-        now = time.perf_counter()
+        before = time.process_time()
+        model.partial_fit(X, y, classes=[-1, 1])
+        now = time.process_time()
         learning += now - before
-        if model.n_seen_ - 10 >= marks[len(rows)]:
+        if model.n_seen_ >= marks[len(rows)]:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-            rows.append((model.n_seen_ - 10, learning, now - start, peak))
+            rows.append((model.n_seen_, learning, now - start, peak))
     return pd.DataFrame(rows, columns=["seen", "learning", "total", "peak_mb"])
 
 

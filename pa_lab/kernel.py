@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS, SEEN, UNANSWERED, Asks
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.expansion import BLOCK, KERNELS, Growing, Kernel, Landmarks
-from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _Stream
+from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _finite, _Stream
 from pa_lab.rules import VARIANTS
 
 # One thread for these many small products: handing them to a second core costs more than it brings, and far more on a
@@ -60,6 +60,7 @@ class _KernelStream:
         gamma = self.gamma
         if gamma in ("scale", "auto"):
             spread = _variance(X) if gamma == "scale" else 1.0
+            self._refuse_unless_finite(spread)
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         kernel = Kernel(self.kernel, float(gamma), self.degree, float(self.coef0), first[0])
         self.gamma_, n_rows = kernel.gamma, len(self._weights)
@@ -90,6 +91,7 @@ class _KernelStream:
             means = KMeans(m, n_init=1, max_iter=20, random_state=seed).fit(X[order[: 10 * m]])
         return means.cluster_centers_.astype(X.dtype, copy=False), np.full(m, -1)
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is found in the scores
     def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Pass the rows through the model, block by block; on bad numbers raise and leave the model as it was."""
         n, counts = X.shape[0], self._counts.copy()
@@ -115,12 +117,16 @@ class _KernelStream:
                     rows = order[part]
                     ids = self._passed + rows
                     finite = model.learn(_dense(X[rows]), ids, y[rows], draws[part], trace[part], settings)
-                    if not np.isfinite(finite):
-                        raise ValueError(f"kernel={self.kernel!r} gives values so large that scores overflow: scale "
-                                         "the features, for example with StandardScaler.")  # fmt: skip
+                    self._refuse_unless_finite(finite)
+        self._refuse_unless_finite(model.coefficients(counts[SEEN]))
         self._model, self._weights, self._counts, self._passed = model, model.W, counts, self._passed + n
         self._publish()
         return self
+
+    def _refuse_unless_finite(self, numbers):
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
+                             "scale the features, for example with StandardScaler.")  # fmt: skip
 
     def _publish(self):
         """Show vectors, coefficients and counters under scikit-learn's names."""
@@ -136,6 +142,7 @@ class _KernelStream:
     def __sklearn_is_fitted__(self):
         return getattr(self, "_model", None) is not None
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _decision(self, X, W=None):
         """Scores of new rows under the coefficients to predict with, or under others: an array (n_classes, n_rows)."""
         check_is_fitted(self)
@@ -147,7 +154,7 @@ class _KernelStream:
             for at in range(0, X.shape[0], BLOCK):
                 left = model.kernel.left(_dense(X[at : at + BLOCK]))
                 out[:, at : at + BLOCK] = model.kernel.scores(left, model.right[: model.n], W)
-        return out
+        return _finite(out)
 
     def _scores(self, X):
         """The score the query rules look at, under the last coefficients."""

@@ -160,6 +160,14 @@ class _Stream(BaseEstimator):
         self._counts = np.zeros(5, dtype=np.int64)
         self._order_rng, self._query_rng = _generator(self.random_state).spawn(2)
 
+    def _validate_changes(self):
+        """Check parameters that changed in mid-stream, which scikit-learn leaves to the next ``fit``."""
+        values = [getattr(self, name) for name in self._parameter_constraints]
+        known = getattr(self, "_validated", [object()] * len(values))
+        if any(a is not b for a, b in zip(values, known, strict=True)):
+            self._validate_params()
+            self._validated = values
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_weights")
 
@@ -209,10 +217,11 @@ class _Stream(BaseEstimator):
                 *as_rows(X), y, order, W, drift, counts, trace, float(self.fit_intercept),
                 VARIANTS.index(self.variant), C, epsilon, query, draws, delta, query_rate, budget, *batched,
             )  # fmt: skip
-            if not (np.isfinite(finite) and np.isfinite(W).all()):
+            if not (np.isfinite(finite) and np.isfinite(W).all() and np.isfinite(drift).all()):
                 assert_all_finite(X, input_name="X")
-                raise ValueError(f"X holds values so large or so small (up to {abs(X).max():.3g}) that the weights "
-                                 "overflow: scale the features, for example with StandardScaler.")  # fmt: skip
+                targets = "" if epsilon < 0.0 else f" (or y: up to {abs(y).max():.3g})"
+                raise ValueError(f"X holds values so large or so small (up to {abs(X).max():.3g}){targets} that the "
+                                 "weights overflow: scale the features, for example with StandardScaler.")  # fmt: skip
         self._weights, self._drift, self._counts = W, drift, counts
         self._publish()
         return self
@@ -365,8 +374,8 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         ValueError
             On NaN or infinity, empty input, fewer than two classes, continuous labels, or parameters out of range.
         """
-        X, y = self._check(X, y, reset=True)
         goes_on = self.warm_start and hasattr(self, "_weights")
+        X, y = self._check(X, y, reset=not goes_on)
         if not goes_on:
             self.classes_ = _classes(y)
             self._begin(1 if len(self.classes_) == 2 else len(self.classes_), X.shape[1])
@@ -399,6 +408,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
             As for `fit`; also for ``classes`` missing at the first call or changed later, for a label that is not
             among them, and for ``class_weight="balanced"``, which needs all labels at once.
         """
+        self._validate_changes()
         first = not hasattr(self, "_weights")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -408,15 +418,31 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
             raise ValueError("class_weight='balanced' is not supported for partial_fit, which does not see all "
                              "labels at once: pass a dict of weights.")  # fmt: skip
         if classes is not None:
-            classes = np.unique(classes)
+            classes = _at_least_two(np.unique(classes), "classes")
+            assert_all_finite(classes, input_name="classes")
             if not first and not np.array_equal(classes, self.classes_):
                 raise ValueError(f"classes={classes!r} is not the same as on the last call: {self.classes_!r}.")
         if first:
-            self.classes_ = _at_least_two(classes)
+            self.classes_ = classes
             self._begin(1 if len(classes) == 2 else len(classes), X.shape[1])
         if fresh:
             self._begin_counts()
         return self._stream(X, _encode(y, self.classes_), self._C_by_class(y), asked=asked)
+
+    def decision_function(self, X):
+        """Scores ``w . x``: above 0 stands for ``classes_[1]``; with more than two classes the highest wins.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(super().decision_function(X))
 
     def _scores(self, X):
         """The score the query rules look at: the loop's own, run with no label to spend."""
@@ -509,6 +535,7 @@ class PARegressor(RegressorMixin, _Stream):
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y):
         """Learn from the next rows of the stream, in the order given; parameters and result as for `fit`."""
+        self._validate_changes()
         return self._learn(X, y, not hasattr(self, "_weights"))
 
     def _learn(self, X, y, starts, *passes):
@@ -539,7 +566,15 @@ class PARegressor(RegressorMixin, _Stream):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
-        return X @ self.coef_ + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(X @ self.coef_ + self.intercept_)
+
+
+def _finite(scores):
+    """Scores of new rows, unless they overflow."""
+    if not np.isfinite(scores).all():
+        raise ValueError("X holds values so large that scores overflow: scale the features as in training.")
+    return scores
 
 
 def _generator(random_state):
@@ -549,9 +584,9 @@ def _generator(random_state):
     return np.random.default_rng(random_state)
 
 
-def _at_least_two(classes):
+def _at_least_two(classes, name="y"):
     if len(classes) < 2:
-        raise ValueError(f"y must hold at least 2 classes; got {len(classes)} class: {classes!r}.")
+        raise ValueError(f"{name} must hold at least 2 classes; got {len(classes)} class: {classes!r}.")
     return classes
 
 
@@ -563,7 +598,10 @@ def _classes(y):
         if whole and ((y == classes[0]) | (y == classes[1])).all():
             return _at_least_two(np.unique(classes))
         assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except TypeError as error:
+        raise ValueError(f"y must hold labels of one kind, text or numbers; got {set(y.tolist())}: {error}") from error
     return _at_least_two(np.unique(y))
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import platform
+import re
 import secrets
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -97,15 +98,15 @@ def save_results(name, values, *, data=(), seeds=None):
     Raises
     ------
     ValueError
-        For NaN or an infinite number: the message names its key.
+        For NaN or an infinite number: the message names its key. For a `name` that is not a plain file name.
     TypeError
-        For anything JSON cannot hold.
+        For anything JSON cannot hold, and for `values` or `data` of another type.
 
     Example
     -------
     >>> save_results("02_linear_ijcnn1", {"auc": 0.91}, seeds=0)  # doctest: +SKIP
     """
-    return _save_json(f"results/{name}.json", values, data, seeds)
+    return _save_json("report/results", name, values, data, seeds)
 
 
 def save_times(name, values):
@@ -113,10 +114,14 @@ def save_times(name, values):
 
     They stand apart because a rerun changes them.
     """
-    return _save_json(f"results/times/{name}.json", values, (), None)
+    return _save_json("report/results/times", name, values, (), None)
 
 
-def _save_json(file, values, data, seeds):
+def _save_json(folder, name, values, data, seeds):
+    if not isinstance(values, dict):
+        raise TypeError(f"values must be a dict; got {values!r}.")
+    if isinstance(data, dict) or not all(hasattr(bunch, "digest") for bunch in data):
+        raise TypeError(f"data must be a list of what datasets.load returned; got {data!r:.80}.")
     record = {
         "values": _plain(values, "values"),
         "seeds": _plain(seeds, "seeds"),
@@ -126,15 +131,18 @@ def _save_json(file, values, data, seeds):
     if _stand_in:
         record["stand_in"] = True
     text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    return _put(f"report/{file}", text)
+    return _put(folder, f"{name}.json", text)
 
 
-def _put(file, content):
+def _put(folder, file, content):
     """Write below the output folder, leaving a trace there when the content comes from stand-in data."""
-    folder = output_dir()
+    if not re.fullmatch(r"\w[\w.-]*\.(json|svg)", file):
+        raise ValueError(
+            f"name must be a plain file name, such as '02_linear_ijcnn1'; got {file[: file.rindex('.')]!r}."
+        )
     if _stand_in:
-        atomic_write(folder / TAINT_FILE, "")
-    return atomic_write(folder / file, content)
+        atomic_write(output_dir() / TAINT_FILE, "")
+    return atomic_write(output_dir() / folder / file, content)
 
 
 def _plain(value, key):
@@ -191,8 +199,10 @@ def save_figure(fig, name, times=False):
     -------
     >>> save_figure(fig, "02_cumulative_mistakes")  # doctest: +SKIP
     """
-    import matplotlib  # here, so that code without figures starts fast
+    import matplotlib.figure  # here, so that code without figures starts fast
 
+    if not isinstance(fig, matplotlib.figure.Figure):
+        raise TypeError(f"fig must be a matplotlib Figure; got {fig!r}.")
     if _stand_in and not any(text.get_gid() == "stand-in" for text in fig.texts):
         style = {"color": "red", "alpha": 0.35, "size": 24, "weight": "bold", "rotation": 20}
         fig.text(0.5, 0.5, "STAND-IN DATA", ha="center", va="center", gid="stand-in", zorder=9, **style)
@@ -200,4 +210,4 @@ def save_figure(fig, name, times=False):
     # Paths, not text: the figure then looks the same in the report, a notebook and any browser.
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return _put(f"figures/times/{name}.svg" if times else f"figures/{name}.svg", buffer.getvalue())
+    return _put("figures/times" if times else "figures", f"{name}.svg", buffer.getvalue())

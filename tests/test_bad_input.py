@@ -1,0 +1,423 @@
+"""Bad input to every public entry point: an error of the right type that names what is wrong and what is expected."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Bunch
+
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, bounds, datasets, evaluation, store
+
+X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]])
+Y = np.array([-1, 1, 1])
+T = np.array([1.0, 2.0, 3.0])
+NAN, INF = float("nan"), float("inf")
+RNG = np.random.default_rng(0)
+NAMED = pd.DataFrame(X, columns=["a", "b"])
+U = bounds.compare([1.0, 1.0, 0.0], X, Y)
+
+
+def fitted(**options):
+    return PAClassifier(**options).fit(X, Y)
+
+
+def regressor(**options):
+    return PARegressor(**options).fit(X, T)
+
+
+def classifier_options(**options):
+    return lambda: PAClassifier(**options).fit(X, Y)
+
+
+def regressor_options(**options):
+    return lambda: PARegressor(**options).fit(X, T)
+
+
+def kernel_options(*rows, **options):
+    """A kernel classifier on other rows if given."""
+    return lambda: KernelPAClassifier(**options).fit(rows[0] if rows else X, Y)
+
+
+def along(**options):
+    return lambda: bounds.along(PAClassifier(**options), X, Y, [1.0, 1.0, 0.0])
+
+
+# name: (call, error, words that must all stand in the message)
+CASES = {
+    # parameters
+    "C none": (classifier_options(C=None), ValueError, ["'C' parameter of PAClassifier", "float in", "Got None"]),
+    "C text": (classifier_options(C="1"), ValueError, ["'C' parameter", "(0.0, inf)", "Got '1'"]),
+    "C zero": (classifier_options(C=0), ValueError, ["'C' parameter", "(0.0, inf)", "Got 0"]),
+    "C infinite": (classifier_options(C=INF), ValueError, ["'C' parameter", "(0.0, inf)", "Got inf"]),
+    "C negative": (regressor_options(C=-2.0), ValueError, ["'C' parameter of PARegressor", "(0.0, inf)", "Got -2.0"]),
+    "variant": (regressor_options(variant="pa1"), ValueError, ["'variant'", "'PA-II'", "Got 'pa1'"]),
+    "epsilon nan": (regressor_options(epsilon=NAN), ValueError, ["'epsilon'", "[0.0, inf)", "Got nan"]),
+    "epsilon text": (regressor_options(epsilon="a"), ValueError, ["'epsilon'", "float in", "Got 'a'"]),
+    "max_iter": (classifier_options(max_iter=1.5), ValueError, ["'max_iter'", "int in", "[1, inf)", "Got 1.5"]),
+    "shuffle": (classifier_options(shuffle="yes"), ValueError, ["'shuffle'", "bool", "Got 'yes'"]),
+    "average": (classifier_options(average=None), ValueError, ["'average'", "bool", "Got None"]),
+    "fit_intercept": (classifier_options(fit_intercept="no"), ValueError, ["'fit_intercept'", "bool", "Got 'no'"]),
+    "warm_start": (classifier_options(warm_start=2), ValueError, ["'warm_start'", "bool", "Got 2"]),
+    "random_state": (classifier_options(random_state=-1), ValueError, ["'random_state'", "[0, 4294967295]", "Got -1"]),
+    "query": (classifier_options(query="never"), ValueError, ["'query'", "'margin'", "Got 'never'"]),
+    "query_rate": (classifier_options(query_rate=-1), ValueError, ["'query_rate'", "[0.0, 1.0]", "Got -1"]),
+    "no query_rate": (classifier_options(query="random"), ValueError, ["query='random' needs query_rate", "None"]),
+    "label_budget": (classifier_options(label_budget=2.5), ValueError, ["'label_budget'", "[0, inf)", "Got 2.5"]),
+    "delta": (classifier_options(delta=INF), ValueError, ["'delta'", "(0.0, inf)", "at least 1", "Got inf"]),
+    "class_weight text": (classifier_options(class_weight="auto"), ValueError, ["'class_weight'", "'balanced'", "Got"]),
+    "class_weight list": (classifier_options(class_weight=[1, 2]), ValueError, ["'class_weight'", "'dict'", "[1, 2]"]),
+    "class_weight nan": (classifier_options(class_weight={1: NAN}), ValueError, ["class_weight", "finite", "{1: nan}"]),
+    "no such parameter": (lambda: PAClassifier().set_params(alpha=1), ValueError, ["'alpha'", "Valid parameters"]),
+    # rows
+    "X None": (lambda: PAClassifier().fit(None, Y), ValueError, ["Expected 2D array"]),
+    "X 1-D": (lambda: PAClassifier().fit([1.0, 2.0], Y), ValueError, ["Expected 2D array", "1D array instead"]),
+    "X 3-D": (lambda: PAClassifier().fit(np.ones((3, 2, 2)), Y), ValueError, ["dim 3", "PAClassifier"]),
+    "X complex": (lambda: PAClassifier().fit(X + 1j, Y), ValueError, ["Complex data not supported"]),
+    "X text": (lambda: PAClassifier().fit([["a"], ["b"], ["c"]], Y), ValueError, ["convert string to float", "'a'"]),
+    "X NaN": (lambda: PAClassifier().fit(X * NAN, Y), ValueError, ["Input X contains NaN"]),
+    "X sparse infinite": (lambda: PAClassifier().fit(sp.csr_array(X * INF), Y), ValueError, ["X contains infinity"]),
+    "X no rows": (lambda: PARegressor().fit(X[:0], T[:0]), ValueError, ["0 sample(s)", "minimum of 1"]),
+    "X no columns": (lambda: PARegressor().fit(X[:, :0], T), ValueError, ["0 feature(s)", "minimum of 1"]),
+    "sizes differ": (lambda: PAClassifier().fit(X, [1, -1]), ValueError, ["inconsistent numbers of samples", "[3, 2]"]),
+    # labels and targets
+    "y None": (lambda: PAClassifier().fit(X, None), ValueError, ["requires y", "None"]),
+    "y 2-D": (lambda: PAClassifier().fit(X, np.ones((3, 2))), ValueError, ["y should be a 1d array", "(3, 2)"]),
+    "y one class": (
+        lambda: PAClassifier().fit(X, [1, 1, 1]),
+        ValueError,
+        ["y must hold at least 2 classes", "1 class"],
+    ),
+    "y continuous": (lambda: PAClassifier().fit(X, [0.1, 0.2, 0.3]), ValueError, ["label type", "continuous"]),
+    "y NaN": (lambda: PAClassifier().fit(X, [1, NAN, 2]), ValueError, ["Input y contains NaN"]),
+    "y bytes": (lambda: PAClassifier().fit(X, [b"a", b"b", b"a"]), ValueError, ["y must hold", "b'a'", "bytes is not"]),
+    "y mixed": (
+        lambda: PAClassifier().fit(X, ["a", None, "b"]),
+        ValueError,
+        ["y must hold labels of one kind", "None"],
+    ),
+    "targets None": (lambda: PARegressor().fit(X, None), ValueError, ["requires y", "None"]),
+    "targets text": (lambda: PARegressor().fit(X, ["a", "b", "c"]), ValueError, ["convert string to float", "'a'"]),
+    "targets infinite": (lambda: PARegressor().partial_fit(X, T * INF), ValueError, ["Input y contains infinity"]),
+    "targets complex": (lambda: PARegressor().fit(X, T * 1j), ValueError, ["Complex data not supported"]),
+    "targets 2-D": (lambda: PARegressor().fit(X, X), ValueError, ["y should be a 1d array", "(3, 2)"]),
+    # a stream that goes on
+    "no classes": (lambda: PAClassifier().partial_fit(X, Y), ValueError, ["classes must be passed on the first call"]),
+    "one class": (lambda: PAClassifier().partial_fit(X, Y, classes=[1]), ValueError, ["classes must hold at least 2"]),
+    "classes NaN": (lambda: PAClassifier().partial_fit(X, Y, classes=[1, -1, NAN]), ValueError, ["Input classes"]),
+    "other classes": (lambda: fitted().partial_fit(X, Y, classes=[0, 1]), ValueError, ["classes=", "last call", "-1"]),
+    "unknown label": (lambda: fitted().partial_fit(X, [1, 2, 1]), ValueError, ["label 2", "not among the classes"]),
+    "balanced": (
+        lambda: PAClassifier(class_weight="balanced").partial_fit(X, Y, classes=[-1, 1]),
+        ValueError,
+        ["class_weight='balanced' is not supported for partial_fit", "pass a dict"],
+    ),
+    "other width": (lambda: fitted().partial_fit(X[:, :1], Y), ValueError, ["X has 1 features", "expecting 2"]),
+    "other width, regression": (
+        lambda: regressor().partial_fit(X[:, :1], T),
+        ValueError,
+        ["1 features", "expecting 2"],
+    ),
+    "warm start, other width": (
+        lambda: fitted(warm_start=True).fit(np.ones((3, 5)), Y),
+        ValueError,
+        ["X has 5 features", "expecting 2"],
+    ),
+    "warm start, other width, regression": (
+        lambda: regressor(warm_start=True).fit(np.ones((3, 5)), T),
+        ValueError,
+        ["X has 5 features", "expecting 2"],
+    ),
+    "warm start, other labels": (
+        lambda: fitted(warm_start=True).fit(X, [1, 2, 1]),
+        ValueError,
+        ["label 2", "not among the classes"],
+    ),
+    "answers to no question": (lambda: fitted().partial_fit(X, Y, asked=True), ValueError, ["3 labels", "only 0"]),
+    # asking
+    "ask about NaN": (lambda: PAClassifier().should_query(X * NAN), ValueError, ["Input X contains NaN"]),
+    "ask about other width": (lambda: fitted().should_query(X[:, :1]), ValueError, ["X has 1 features", "expecting 2"]),
+    "ask without query_rate": (lambda: PAClassifier(query="random").should_query(X), ValueError, ["needs query_rate"]),
+    "ask 1-D": (lambda: fitted().should_query([1.0, 2.0]), ValueError, ["Expected 2D array"]),
+    # predicting
+    "predict first": (lambda: PAClassifier().predict(X), NotFittedError, ["PAClassifier instance is not fitted"]),
+    "decide first": (lambda: PAClassifier().decision_function(X), NotFittedError, ["is not fitted", "'fit'"]),
+    "predict first, regression": (lambda: PARegressor().predict(X), NotFittedError, ["PARegressor instance"]),
+    "predict other width": (lambda: fitted().predict(X[:, :1]), ValueError, ["X has 1 features", "expecting 2"]),
+    "predict NaN": (lambda: fitted().predict(X * NAN), ValueError, ["Input X contains NaN"]),
+    "decide infinite": (lambda: fitted().decision_function(X * INF), ValueError, ["Input X contains infinity"]),
+    "decide overflow": (
+        lambda: PAClassifier("PA", fit_intercept=False).fit(X * 1e-3, Y).decision_function(X * 3e307),
+        ValueError,
+        ["X holds values so large that scores overflow", "scale"],
+    ),
+    "predict NaN, regression": (lambda: regressor().predict(X * NAN), ValueError, ["Input X contains NaN"]),
+    "predict overflow": (
+        lambda: PARegressor("PA", fit_intercept=False).fit([[1e-3]], [1e3]).predict([[1e308]]),
+        ValueError,
+        ["X holds values so large that scores overflow", "scale"],
+    ),
+    "columns exchanged": (
+        lambda: PAClassifier().fit(NAMED, Y).predict(NAMED[["b", "a"]]),
+        ValueError,
+        ["feature names should match", "same order"],
+    ),
+    # kernels
+    "kernel": (kernel_options(kernel="gauss"), ValueError, ["'kernel'", "'rbf'", "callable", "Got 'gauss'"]),
+    "gamma zero": (kernel_options(gamma=0), ValueError, ["'gamma'", "(0.0, inf)", "'scale'", "Got 0"]),
+    "gamma NaN": (kernel_options(gamma=NAN), ValueError, ["'gamma'", "(0.0, inf)", "Got nan"]),
+    "degree": (kernel_options(degree=-1), ValueError, ["'degree'", "[0, inf)", "Got -1"]),
+    "coef0": (kernel_options(coef0=INF), ValueError, ["'coef0'", "(-inf, inf)", "Got inf"]),
+    "batch_size": (kernel_options(batch_size=0), ValueError, ["'batch_size'", "[1, inf)", "Got 0"]),
+    "batch of PA": (classifier_options(batch_size=2, variant="PA"), ValueError, ["batch_size=2", "choose variant="]),
+    "budget": (kernel_options(budget=0), ValueError, ["'budget'", "[1, inf)", "Got 0"]),
+    "budget_policy": (kernel_options(budget=2, budget_policy="x"), ValueError, ["'budget_policy'", "'oldest'", "'x'"]),
+    "budget of means": (kernel_options(budget=2, average=True), ValueError, ["average=True", "budget"]),
+    "budget of batches": (kernel_options(budget=2, batch_size=2), ValueError, ["batch_size=2", "budget"]),
+    "budget, landmarks": (
+        kernel_options(budget=2, landmarks=2),
+        ValueError,
+        ["landmarks and budget exclude each other"],
+    ),
+    "landmarks": (kernel_options(landmarks=0), ValueError, ["'landmarks'", "[1, inf)", "Got 0"]),
+    "landmarks, many": (kernel_options(landmarks=7), ValueError, ["landmarks=7", "more than the 3 rows"]),
+    "landmarks, width": (
+        kernel_options(landmarks=np.ones((2, 5))),
+        ValueError,
+        ["landmarks have 5 features", "X has 2"],
+    ),
+    "landmarks, NaN": (kernel_options(landmarks=X * NAN), ValueError, ["Input landmarks contains NaN"]),
+    "landmark_choice": (kernel_options(landmark_choice="x"), ValueError, ["'landmark_choice'", "'kmeans'", "Got 'x'"]),
+    "precomputed": (kernel_options(kernel="precomputed"), ValueError, ["square matrix", "(3, 2)"]),
+    "asymmetric": (
+        kernel_options(np.arange(9.0).reshape(3, 3), kernel="precomputed"),
+        ValueError,
+        ["X must be symmetric", "differ by 4"],
+    ),
+    "kernel None": (kernel_options(kernel=lambda a, b: None), ValueError, ["kernel must return", "(3, 3)", "got ()"]),
+    "kernel shape": (kernel_options(kernel=lambda a, b: T), ValueError, ["kernel must return", "(3, 3)", "got (3,)"]),
+    "kernel, NaN": (kernel_options(X * NAN), ValueError, ["Input X contains NaN"]),
+    "kernel, no classes": (lambda: KernelPAClassifier().partial_fit(X, Y), ValueError, ["classes must be passed"]),
+    "kernel, first": (lambda: KernelPAClassifier().predict(X), NotFittedError, ["KernelPAClassifier instance"]),
+    "kernel, width": (lambda: KernelPARegressor().fit(X, T).predict(X[:, :1]), ValueError, ["X has 1 features", "2"]),
+    "kernel, ask": (lambda: KernelPAClassifier(query="random").should_query(X), ValueError, ["needs query_rate"]),
+    "kernel, changed C": (
+        lambda: KernelPAClassifier().fit(X, Y).set_params(C=-1).partial_fit(X, Y),
+        ValueError,
+        ["'C' parameter", "(0.0, inf)", "Got -1"],
+    ),
+    "kernel, mean": (
+        lambda: KernelPARegressor("PA", average=True).fit(np.eye(9), [0] * 8 + [1.7e308]),
+        ValueError,
+        ["X (or y)", "kernel='rbf'", "overflow", "scale"],
+    ),
+    "kernel, overflow": (
+        lambda: KernelPARegressor("PA", kernel="linear").fit([[1e-3]], [1e3]).predict([[1e308]]),
+        ValueError,
+        ["X holds values so large that scores overflow"],
+    ),
+    # evaluation
+    "scores one class": (lambda: evaluation.scores(np.ones(3), T), ValueError, ["y must hold both", "-1", "got [1.]"]),
+    "scores 0 and 1": (lambda: evaluation.scores(np.array([0, 1]), T[:2]), ValueError, ["-1 and +1", "[0 1]"]),
+    "scores NaN": (lambda: evaluation.scores(Y, T * NAN), ValueError, ["decision", "finite number", "3 labels", "nan"]),
+    "scores sizes": (lambda: evaluation.scores(Y, T[:2]), ValueError, ["decision", "each of 3 labels", "[1., 2.]"]),
+    "threshold one class": (lambda: evaluation.best_threshold(-np.ones(3), T), ValueError, ["y must hold both"]),
+    "decide unfitted": (lambda: evaluation.decide(PAClassifier(), X), NotFittedError, ["not fitted"]),
+    "sweep returns None": (
+        lambda: evaluation.sweep(lambda C: None, [{"C": 1}], n_jobs=1),
+        TypeError,
+        ["run must return a dict", "{'C': 1}", "None"],
+    ),
+    "sweep other setting": (
+        lambda: evaluation.sweep(lambda C: {}, [{"gamma": 1}], n_jobs=1),
+        TypeError,
+        ["unexpected keyword argument 'gamma'"],
+    ),
+    "sweep no workers": (lambda: evaluation.sweep(dict, [{"C": 1}], n_jobs=0), ValueError, ["n_jobs == 0"]),
+    "summarize column": (lambda: evaluation.summarize(NAMED, "a", ["f1"]), KeyError, ["f1"]),
+    "summarize group": (lambda: evaluation.summarize(NAMED, "rule", ["b"]), KeyError, ["rule"]),
+    "t-test of one": (lambda: evaluation.corrected_t_test([0.1], 9, 1), ValueError, ["differences", "2 finite", "0.1"]),
+    "t-test of NaN": (lambda: evaluation.corrected_t_test([0.1, NAN], 9, 1), ValueError, ["differences", "nan"]),
+    "t-test no rows": (lambda: evaluation.corrected_t_test(T, 0, 1), ValueError, ["n_train be > 0", "0 and 1"]),
+    "progressive": (lambda: evaluation.progressive(PAClassifier(), X, Y, every=0), ValueError, ["every", "1", "got 0"]),
+    "trace classes": (lambda: evaluation.trace(PAClassifier(), X, [1, 2, 3]), ValueError, ["trace is for two classes"]),
+    "trace sizes": (lambda: evaluation.trace(PAClassifier(), X, Y[:2]), ValueError, ["inconsistent", "[3, 2]"]),
+    "flip rate": (lambda: evaluation.flip_labels(Y, 1.5, RNG), ValueError, ["rate", "between 0 and 1", "1.5"]),
+    "flip rate NaN": (lambda: evaluation.flip_labels(Y, NAN, RNG), ValueError, ["rate", "between 0 and 1", "nan"]),
+    "flip 0 and 1": (lambda: evaluation.flip_labels(Y > 0, 0.5, RNG), ValueError, ["y must hold -1 and +1", "False"]),
+    "flip among": (lambda: evaluation.flip_labels(Y, 0.5, RNG, among=7), ValueError, ["among", "None", "7"]),
+    "reach from zero": (lambda: evaluation.first_reach([0, 1], [0, 1], 0.5), ValueError, ["x must rise from above 0"]),
+    "reach sizes": (lambda: evaluation.first_reach([1], [0, 1], 0.5), ValueError, ["curve for each", "[1] and [0, 1]"]),
+    "reach NaN": (lambda: evaluation.first_reach([1, 2], [NAN, 1], 0.5), ValueError, ["finite number in curve", "nan"]),
+    # data
+    "load misspelt": (lambda: datasets.load("ijcn1"), ValueError, ["'ijcn1'", "did you mean 'ijcnn1'", "a9a"]),
+    "load None": (lambda: datasets.load(None), ValueError, ["unknown data set None", "choose one of ijcnn1"]),
+    "load list": (lambda: datasets.load(["a9a"]), ValueError, ["unknown data set ['a9a']", "choose one of"]),
+    "fetch unknown": (lambda: datasets.fetch("x"), ValueError, ["unknown data set 'x'", "choose one of"]),
+    "available unknown": (lambda: datasets.available("x"), ValueError, ["unknown data set 'x'", "choose one of"]),
+    "digest of text": (lambda: datasets.content_digest("ab", [1]), ValueError, ["convert string to float", "'ab'"]),
+    # results and figures
+    "save NaN": (lambda: store.save_results("t", {"a": [NAN]}), ValueError, ["values.a[0] is nan", "finite", "None"]),
+    "save no dict": (lambda: store.save_results("t", [1]), TypeError, ["values must be a dict", "[1]"]),
+    "save elsewhere": (
+        lambda: store.save_results("../t", {}),
+        ValueError,
+        ["name must be a plain file name", "'../t'"],
+    ),
+    "save unnamed": (lambda: store.save_results("", {}), ValueError, ["name must be a plain file name", "got ''"]),
+    "save complex": (lambda: store.save_results("t", {"a": 1j}), TypeError, ["values.a is a complex"]),
+    "save seeds": (lambda: store.save_results("t", {}, seeds=RNG), TypeError, ["seeds is a Generator"]),
+    "save data names": (lambda: store.save_results("t", {}, data=["a9a"]), TypeError, ["data", "datasets.load", "a9a"]),
+    "save data bare": (lambda: store.save_results("t", {}, data=Bunch(x=1)), TypeError, ["data must be a list"]),
+    "save times": (lambda: store.save_times("t", {"s": INF}), ValueError, ["values.s is inf", "finite"]),
+    "figure None": (lambda: store.save_figure(None, "t"), TypeError, ["fig must be a matplotlib Figure", "None"]),
+    "figure axes": (lambda: store.save_figure(Figure().gca(), "t"), TypeError, ["fig must be", "Axes"]),
+    "figure elsewhere": (lambda: store.save_figure(Figure(), "a/b"), ValueError, ["plain file name", "'a/b'"]),
+    # bounds
+    "compare 0 and 1": (lambda: bounds.compare([1, 1, 0], X, [0, 1, 1]), ValueError, ["y must hold -1 and +1 only"]),
+    "compare short u": (lambda: bounds.compare([1], X, Y), ValueError, ["u must hold 3 finite numbers", "[1.]"]),
+    "compare NaN u": (lambda: bounds.compare([1, 1, NAN], X, Y), ValueError, ["u must hold 3 finite numbers", "nan"]),
+    "compare NaN": (lambda: bounds.compare([1, 1, 0], X * NAN, Y), ValueError, ["Input X contains NaN"]),
+    "compare sizes": (lambda: bounds.compare([1, 1, 0], X, Y[:2]), ValueError, ["inconsistent numbers", "[3, 2]"]),
+    "compare overflow": (lambda: bounds.compare([1, 1, 0], X * 1e300, Y), ValueError, ["squares overflow", "scale"]),
+    "theorem 2, losses": (lambda: bounds.theorem_2(U), ValueError, ["Theorem 2", "without loss", "up to 4"]),
+    "theorem 3, norms": (lambda: bounds.theorem_3(U), ValueError, ["Theorem 3", "norm 1", "27"]),
+    "theorem 4, C": (lambda: bounds.theorem_4(U, "1"), ValueError, ["C must be a positive number", "'1'"]),
+    "theorem 5, C": (lambda: bounds.theorem_5(U, NAN), ValueError, ["C must be a positive number", "nan"]),
+    "active theorem, rho": (lambda: bounds.active_theorem_2(U, 1.0, 0.5), ValueError, ["rho", "at least 1", "0.5"]),
+    "tightest variant": (lambda: bounds.tightest("PALS", X, Y), ValueError, ["variant must be", "'PA-II'", "'PALS'"]),
+    "along PALS": (along(variant="PALS"), ValueError, ["No bound here", "variant='PALS'"]),
+    "along weights": (along(class_weight="balanced"), ValueError, ["No bound here", "class_weight"]),
+    "along random": (along(query="random", query_rate=0.5), ValueError, ["No bound here", "query='random'"]),
+    "along budget": (along(query="margin", label_budget=1), ValueError, ["No bound here", "label_budget"]),
+    "along regression": (
+        lambda: bounds.along(PARegressor(), X, Y, [1, 1, 0]),
+        TypeError,
+        ["model must be a PAClassifier", "PARegressor()"],
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Whatever a case writes by mistake lands here, and is seen."""
+    monkeypatch.setenv("PA_LAB_OUTPUT", str(tmp_path / "out"))
+    yield
+    assert not list(tmp_path.rglob("*.json")) and not list(tmp_path.rglob("*.svg"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_error_says_what_is_wrong(name):
+    call, error, words = CASES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error) as caught:
+            call()
+    missing = [word for word in words if word not in str(caught.value)]
+    assert not missing, f"{missing} not in: {caught.value}"
+
+
+def test_the_table_is_long_enough():
+    assert len(CASES) >= 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["get"], 2, ["invalid choice: 'get'", "fetch", "verify"]),
+        (["fetch"], 2, ["required: NAME"]),
+        (["fetch", "ijcn1"], 1, ["error: unknown data set 'ijcn1'", "did you mean 'ijcnn1'"]),
+    ],
+)
+def test_the_command_line_says_what_is_wrong(arguments, code, words, capsys):
+    try:
+        left = datasets.main(arguments)
+    except SystemExit as stop:
+        left = stop.code
+    shown = capsys.readouterr().err
+    assert left == code and all(word in shown for word in words), shown
+
+
+def test_a_refused_call_leaves_the_model_as_it_was():
+    model = fitted(warm_start=True)
+    before = model.coef_.copy(), model.n_seen_, model.n_features_in_
+    for call in (
+        lambda: model.fit(np.ones((3, 5)), Y),
+        lambda: model.partial_fit(X * NAN, Y),
+        lambda: model.partial_fit(X, [1, 2, 1]),
+        lambda: model.set_params(C=-1).partial_fit(X, Y),
+    ):
+        with pytest.raises(ValueError, match=re.compile("expecting|NaN|classes|'C'")):
+            call()
+    assert np.array_equal(model.coef_, before[0]) and (model.n_seen_, model.n_features_in_) == before[1:]
+
+
+# ---------------------------------------------------------------- huge and tiny numbers
+
+SIZES = [5e-324, 1e-300, 1e-160, 1e-8, 1.0, 1e8, 1e150, 1e300]
+ROWS = np.random.default_rng(0).standard_normal((12, 3))
+LABELS = np.tile([-1, 1], 6)
+
+
+def finite_or_refused(fit, model):
+    """True if the model is finite, False if it was refused with a sentence; NaN or infinity fail."""
+    try:
+        fit()
+    except ValueError as error:
+        assert re.search("so large|infinity", str(error)) and "X" in str(error), error
+        return False
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all(), model
+    return True
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II", "PALS"])
+def test_any_size_gives_a_finite_model_or_a_sentence(variant, average):
+    learned = 0
+    options = {"variant": variant, "average": average, "max_iter": 2}
+    for size in SIZES:
+        for C in (5e-324, 1.0, 1.7e308):
+            for fit_intercept in (False, True):
+                for labels in (LABELS, np.arange(12) % 3):
+                    model = PAClassifier(C=C, fit_intercept=fit_intercept, **options)
+                    learned += finite_or_refused(lambda m=model, s=size, y=labels: m.fit(ROWS * s, y), model)
+                for target in SIZES:
+                    y = np.clip(ROWS[:, 0] * target, -1.7e308, 1.7e308)
+                    model = PARegressor(C=C, fit_intercept=fit_intercept, **options)
+                    learned += finite_or_refused(lambda m=model, s=size, y=y: m.fit(ROWS * s, y), model)
+    assert learned > 200  # a refusal is the exception
+
+
+@pytest.mark.parametrize("options", [{}, {"landmarks": 5}, {"budget": 5}, {"average": True}], ids=str)
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian"])
+def test_any_size_gives_a_finite_kernel_model_or_a_sentence(kernel, options):
+    learned = 0
+    for size in SIZES:
+        for gamma in ("scale", 1.0, 1e300):
+            for model, y in (
+                (KernelPAClassifier("PA", kernel=kernel, gamma=gamma, **options), LABELS),
+                (KernelPARegressor("PA-II", kernel=kernel, gamma=gamma, **options), ROWS[:, 0] * size),
+            ):
+                try:
+                    model.fit(ROWS * size, y)
+                except ValueError as error:
+                    assert "scores overflow: scale the features" in str(error), error
+                else:
+                    assert np.isfinite(model.dual_coef_).all()
+                    learned += 1
+    assert learned > 10
+
+
+def test_the_mean_of_huge_weights_is_refused_not_infinite():
+    model = PARegressor("PA", average=True, fit_intercept=False)
+    with pytest.raises(ValueError, match=re.escape("(or y: up to 1.7e+308) that the weights overflow")):
+        model.fit(np.ones((9, 1)), [0.0] * 8 + [1.7e308])
+
+
+def test_a_budget_beyond_any_stream_is_no_budget():
+    model = PAClassifier(label_budget=10**30).fit(X, Y)
+    assert model.n_queries_ == 3

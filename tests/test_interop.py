@@ -1,0 +1,197 @@
+"""The estimators inside scikit-learn's own tools, and with what its users hand over."""
+
+import io
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((120, 4))
+SCORE = X @ [1.0, -2.0, 0.5, 0.0] + 0.2
+WORDS = np.where(SCORE > 0, "yes", "no")
+TARGETS = {"classifier": WORDS, "classes": np.digitize(SCORE, [-1.0, 1.0]), "regressor": SCORE}
+MODELS = {
+    "classifier": PAClassifier(C=0.1),
+    "classes": PAClassifier(C=0.1, average=True, class_weight="balanced"),
+    "regressor": PARegressor(C=0.1, epsilon=0.01),
+    "kernel": KernelPAClassifier(C=0.1, gamma=0.1),
+    "kernel, budget": KernelPAClassifier(C=0.1, gamma=0.1, budget=20),
+    "kernel, landmarks": KernelPAClassifier(C=0.1, gamma=0.1, landmarks=20),
+    "kernel regressor": KernelPARegressor(C=0.1, gamma=0.1, epsilon=0.01, max_iter=10),
+}
+TARGETS |= dict.fromkeys(("kernel", "kernel, budget", "kernel, landmarks"), WORDS) | {"kernel regressor": SCORE}
+
+each = pytest.mark.parametrize("name", MODELS)
+
+
+def task(name):
+    """A fresh model and its targets."""
+    return clone(MODELS[name]), TARGETS[name]
+
+
+def same(a, b):
+    """Equal predictions; numbers to rounding, since sums differ in order between memory layouts."""
+    return np.allclose(a, b, rtol=1e-9) if a.dtype.kind == "f" else np.array_equal(a, b)
+
+
+@each
+def test_pipeline_equals_the_steps_by_hand(name):
+    model, y = task(name)
+    pipeline = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
+    scaled = StandardScaler().fit_transform(X)
+    assert np.array_equal(pipeline.predict(X), model.fit(scaled, y).predict(scaled))
+
+
+@each
+def test_grid_search_finds_what_a_loop_finds(name):
+    model, y = task(name)
+    search = GridSearchCV(make_pipeline(StandardScaler(), model), {f"{type(model).__name__.lower()}__C": [1e-6, 0.1]})
+    assert search.fit(X, y).best_score_ > 0.7
+    by_hand = [
+        cross_validate(make_pipeline(StandardScaler(), clone(model).set_params(C=C)), X, y)["test_score"].mean()
+        for C in (1e-6, 0.1)
+    ]
+    assert np.array_equal(search.cv_results_["mean_test_score"], by_hand)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("name", [name for name in MODELS if "regressor" not in name])
+def test_calibrated_probabilities_are_probabilities(name, method):
+    model, y = task(name)
+    calibrated = CalibratedClassifierCV(model, method=method, cv=3).fit(X, y)
+    share = calibrated.predict_proba(X)
+    assert np.allclose(share.sum(axis=1), 1.0) and share.min() >= 0.0
+    assert calibrated.score(X, y) > 0.8
+    assert not hasattr(model, "predict_proba")  # a margin is no probability
+
+
+@each
+def test_clone_carries_the_parameters_and_nothing_learned(name):
+    model, y = task(name)
+    model.fit(X, y)
+    copy = clone(model)
+    assert repr(copy.get_params()) == repr(model.get_params())
+    assert not [key for key in vars(copy) if key.endswith("_")]
+    assert np.array_equal(copy.fit(X, y).predict(X), model.predict(X))
+
+
+@each
+def test_pickled_in_mid_stream_it_goes_on_bit_for_bit(name):
+    model, y = task(name)
+    if getattr(model, "class_weight", None):
+        model.set_params(class_weight=None)
+    if hasattr(model, "query"):
+        model.set_params(query="margin", random_state=0)
+    classes = {"classes": np.unique(y)} if hasattr(model, "decision_function") else {}
+    model.partial_fit(X[:60], y[:60], **classes)
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    copy = joblib.load(file)
+    decide = "decision_function" if classes else "predict"
+    for part in (model, copy):
+        part.partial_fit(X[60:], y[60:])
+    assert np.array_equal(getattr(copy, decide)(X), getattr(model, decide)(X))
+    counters = ("n_seen_", "n_updates_", "n_mistakes_", "n_queries_")
+    assert all(getattr(copy, key) == getattr(model, key) for key in counters) and copy.n_seen_ == 120
+
+
+@each
+def test_sample_weights_are_refused_not_ignored(name):
+    model, y = task(name)
+    weights = np.ones(len(y))
+    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'sample_weight'"):
+        model.fit(X, y, sample_weight=weights)
+    with pytest.raises(TypeError, match=r"fit\(\) got an unexpected keyword argument 'sample_weight'"):
+        make_pipeline(StandardScaler(), model).fit(X, y, **{f"{type(model).__name__.lower()}__sample_weight": weights})
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert not hasattr(model, "set_fit_request")  # there is nothing to ask for
+        search = GridSearchCV(model, {"C": [0.1]})
+        with pytest.raises(UnsetMetadataPassedError, match=r"\[sample_weight\] are passed but are not explicitly set"):
+            search.fit(X, y, sample_weight=weights)
+        model.set_score_request(sample_weight=True)  # in scoring they mean what they always mean
+        assert search.fit(X, y, sample_weight=weights).best_score_ > 0.7
+
+
+def test_routing_asks_before_it_hands_over_classes():
+    with sklearn.config_context(enable_metadata_routing=True):
+        request = PAClassifier().set_partial_fit_request(classes=True).get_metadata_routing()
+        assert request.partial_fit.requests["classes"] is True
+
+
+@each
+def test_set_output_of_what_comes_before(name):
+    model, y = task(name)
+    pipeline = make_pipeline(StandardScaler(), model).set_output(transform="pandas")
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    pipeline.fit(frame, y)
+    assert pipeline[-1].feature_names_in_.tolist() == list("abcd")
+    plain = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
+    assert same(pipeline.predict(frame), plain.predict(X))
+
+
+@each
+def test_frames_bring_their_names(name):
+    model, y = task(name)
+    frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(120)[::-1])
+    model.fit(frame, pd.Series(y, index=frame.index))
+    assert model.feature_names_in_.tolist() == list("abcd") and model.n_features_in_ == 4
+    assert same(model.predict(frame), clone(model).fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[list("dcba")])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array])
+@each
+def test_sparse_forms_give_the_dense_answer(name, form):
+    model, y = task(name)
+    dense = np.where(np.abs(X) > 0.8, X, 0.0)
+    expected = clone(model).fit(dense, y)
+    model.fit(form(dense), y)
+    assert same(model.predict(form(dense)), expected.predict(dense))
+    assert same(model.predict(dense), expected.predict(dense))
+
+
+@each
+def test_float32_gives_nearly_the_float64_answer(name):
+    model, y = task(name)
+    narrow = X.astype(np.float32)
+    a, b = model.fit(narrow, y).predict(narrow), clone(model).fit(X, y).predict(X)
+    assert np.mean(a == b) > 0.9 if a.dtype.kind != "f" else np.allclose(a, b, atol=0.05)
+    assert a.dtype == b.dtype
+
+
+LABELS = [("no", "yes"), (False, True), (0, 1), (-1.0, 1.0), (7, 1000)]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+@pytest.mark.parametrize("name", [name for name in MODELS if name in ("classifier", "kernel")])
+def test_labels_come_back_as_they_went_in(name, labels):
+    model = clone(MODELS[name])
+    y = np.array(labels)[(SCORE > 0).astype(int)]
+    predicted = model.fit(X, y).predict(X)
+    assert predicted.dtype == y.dtype and set(predicted.tolist()) == set(labels)
+    assert model.classes_.tolist() == list(labels)
+    assert np.array_equal(predicted == labels[1], model.decision_function(X) > 0)
+    objects = clone(model).fit(X, y.astype(object) if y.dtype.kind == "U" else y.tolist()).predict(X)
+    assert objects.tolist() == predicted.tolist()
+
+
+@each
+def test_cross_validation_in_two_processes_equals_one(name):
+    model, y = task(name)
+    assert np.array_equal(cross_val_predict(model, X, y, cv=4, n_jobs=2), cross_val_predict(model, X, y, cv=4))

@@ -1,0 +1,407 @@
+"""The report's sources and outputs: nothing typed that was measured, nothing unused, nothing that needs the network."""
+
+import html
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORT = ROOT / "report"
+SOURCES = sorted(REPORT.rglob("*.typ"))
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+
+each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+
+
+# ---------------------------------------------------------------- what of a Typst source is prose
+
+
+class Mask:
+    """The kind of every character of a Typst source: ``p`` prose, ``m`` math, ``s`` string, ``c`` code, space: other.
+
+    Enough of Typst's grammar for this: markup, code after ``#``, content in brackets inside code, and so on down.
+    """
+
+    WORDS = re.compile(r"(let|set|show|import|include|if|for|while|context|return)(?![\w-])")
+
+    def __init__(self, text):
+        self.text, self.kinds = text, [" "] * len(text)
+        self.markup(0, "")
+
+    def only(self, kinds):
+        """The text with everything of another kind blotted out, so that positions stay."""
+        pairs = zip(self.text, self.kinds, strict=True)
+        return "".join(c if k in kinds or c == "\n" else "\0" for c, k in pairs)
+
+    def skip(self, i, pattern):
+        found = re.compile(pattern, re.S).match(self.text, i)
+        return found.end() if found else 0
+
+    def apart(self, i):
+        """End of a comment or of raw text that starts here, else 0."""
+        if self.text.startswith("//", i) and self.text[i - 1 : i] != ":":
+            return self.skip(i, r"//[^\n]*")
+        return self.skip(i, r"/\*.*?\*/") or self.skip(i, r"(`+).*?\1")
+
+    def markup(self, i, end):
+        while i < len(self.text) and self.text[i] != end:
+            c = self.text[i]
+            if past := self.apart(i) or self.skip(i, r"\\u\{\w+\}|\\.|<[\w:.-]+>|@[\w-]+(?:[:.][\w-]+)*"):
+                i = past
+            elif c == "$":
+                i = self.math(i + 1)
+            elif c == "#":
+                i = self.expression(i + 1)
+            elif c == "[":
+                i = self.markup(i + 1, "]")
+            else:
+                self.kinds[i] = "p"
+                i += 1
+        return i + 1
+
+    def math(self, i):
+        while i < len(self.text) and self.text[i] != "$":
+            if past := self.apart(i) or self.skip(i, r"\\."):
+                i = past
+            elif self.text[i] == "#":
+                i = self.expression(i + 1)
+            elif self.text[i] == '"':
+                i = self.string(i)
+            else:
+                self.kinds[i] = "m"
+                i += 1
+        return i + 1
+
+    def string(self, i):
+        end = self.skip(i, r'"(?:\\.|[^"\\])*"')
+        for part in re.finditer(r"[^\\]+|\\u\{\w+\}|\\.", self.text[i + 1 : end - 1]):
+            if part[0][0] != "\\":
+                self.kinds[i + 1 + part.start() : i + 1 + part.end()] = "s" * len(part[0])
+        return end
+
+    def expression(self, i):
+        if self.WORDS.match(self.text, i):
+            return self.code(i, "\n;]")
+        self.kinds[i - 1] = "c"
+        name = self.skip(i, r"-?[\d.]+|[\w-]+") or i
+        self.kinds[i:name] = "c" * (name - i)
+        i = name
+        while i < len(self.text):
+            if self.text[i] in "([{":
+                i = self.bracket(i)
+            elif past := self.skip(i, r"\.[A-Za-z][\w-]*"):
+                i = past
+            else:
+                break
+        return i
+
+    def bracket(self, i):
+        if self.text[i] == "[":
+            return self.markup(i + 1, "]")
+        self.kinds[i] = "c"
+        return self.code(i + 1, ")" if self.text[i] == "(" else "}") + 1
+
+    def code(self, i, ends):
+        """Code up to one of ``ends``, which is not taken."""
+        while (i < len(self.text) and self.text[i] not in ends) or self.skip(i, r"\n\s*(?:\.[a-z]|else\b)"):
+            c = self.text[i]
+            if past := self.apart(i):
+                i = past
+            elif c == '"':
+                i = self.string(i)
+            elif c == "$":
+                i = self.math(i + 1)
+            elif c in "([{":
+                i = self.bracket(i)
+            else:
+                self.kinds[i] = "c"
+                i += 1
+        if i < len(self.text):
+            self.kinds[i] = "c"
+        return i
+
+
+# ---------------------------------------------------------------- digits
+
+NUMBER = re.compile(r"(?<![\w.])\d++(?:[,\u202f]\d{3}+)*+(?:\.\d++)?+(?!_)")
+MEASURE = re.compile(
+    r"[\s\u00a0\u202f~]*(?:%|‰|per ?cent\b|(?:ms|µs|s|seconds?|minutes?|hours?|times|points?|[kMG]i?B)\b)"
+)
+TO = r"(?:(?:,| and| or| to|,? und)?\s+|\u2013|-)"
+NAMES = (  # "Theorems 2 to 5", "eqs. 2 to 6"
+    "[Ss]ections?|[Cc]hapters?|[Tt]heorems?|[Ll]emmas?|[Cc]orollar(?:y|ies)|[Aa]lgorithms?|[Tt]ables?|[Ff]igures?|"
+    "[Ee]qs?\\.|[Ee]quations?|[Pp]ages?|pp?\\.|[Vv]olumes?|[Ii]tems?|[Ss]teps?|[Qq]uestions?|[Tt]asks?|[Pp]arts?|[Cc]olumns?|"
+    "[Tt]utorials?|Python|[Nn]otebooks?|IJCNN"
+)
+ALLOWED = {
+    "p": [
+        r"(?<![\d.,])(?:19|20)\d\d(?![\d.]*\d)",  # years
+        rf"(?:{NAMES})[\s~]+\d+(?:\.\d+)*(?:{TO}\d+(?:\.\d+)*)*",  # references to numbered things
+        r"(?<![\d.,])[01](?![\d.,]*\d)(?!\s*%)",  # labels, the constant feature, a loss of 0
+        r"95[\s\u202f]%\s+(?:confidence\s+)?(?:interval|band|limit|range)s?",  # the level of every interval here
+        r"2\.5[\s\u202f]%\s+and\s+97\.5[\s\u202f]%",
+        r"\([2-9]\)",
+        r"(?<=[\0\n])\d{1,2}\.\s+(?=[A-Z])",  # items of a list
+        r"[123]-?D\b",
+        r"\b1(?:\.1)+\b",  # the pattern of heading numbers
+    ],
+    "m": [r"(?<![\d.])\d(?![\d.])", r"10(?=\^)", r"(?<![\d.])0\.5(?!\d)", r"\(\d+\)|\^\d+|_\d+"],  # constants, powers
+}
+# Facts about other people's work, which no run here can change, by the file that states them.
+FACTS = {  # settings of a protocol, a file or a figure, which are no measurements
+    "02_derivation.typ": {0.6},  # half-width of the tube drawn
+    "03_linear.typ": {5000.0},  # rows from which slopes are fitted
+    "05_active.typ": {0.95},  # the share of the AUC aimed at
+    "07_generalized.typ": {0.75},  # rows trained on, as in the source
+    "08_regression_streams.typ": {0.35, 0.05, 0.2},  # held out, wrong labels, an example's second feature
+    "09_published.typ": {14990.0, 3200.0, 130.0},  # rows of the published protocol
+}
+# A number handed to the document as a literal in code.
+LITERAL = re.compile(
+    r"\b(?:num|pct|grouped)\(\s*[-+]?[\d.]+\s*[,)]|#-?[\d.]+|\blet\s+[\w-]+\s*=\s*-?\d+\.\d+(?![\w.%])"
+)
+
+
+def held(text, results):
+    """Every number in the results a source reads, as it stands there."""
+    found = set()
+
+    def collect(value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                collect(key)
+                collect(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                collect(inner)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found.add(abs(float(value)))
+        elif isinstance(value, str):  # the name of a setting: "PA-I, C = 0.01"
+            found.update(map(float, re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", value)))
+
+    for name in re.findall(r'\b(?:res|record)\("([^"]+)"\)', text):
+        record = json.loads((results / f"{name}.json").read_text())
+        collect([record["values"], record["seeds"]])
+    return found
+
+
+def typed_numbers(text, results=REPORT / "results", facts=()):
+    """The numbers of a source that were typed although they look measured, each with its line.
+
+    Refused is every number that is neither a fact nor held exactly by a result the source reads, and every one with a
+    unit of time or size; a percentage counts as its share. Free are years, numbered references, 0 and 1, and small
+    constants in equations.
+    """
+    mask, known = Mask(text), held(text, results) | set(facts)
+    refused = {}
+
+    def check(at, digits, unit=""):
+        value = float(re.sub(r"[,\u202f]", "", digits))
+        share = bool(re.search("%|cent", unit))
+        if (unit and not share) or not any(
+            abs(v - (value / 100 if share else value)) < 1e-12 * v + 1e-300 for v in known
+        ):
+            refused[at] = digits + unit
+
+    for kinds, allowed in (("ps", ALLOWED["p"]), ("m", ALLOWED["m"])):
+        shown = mask.only(kinds)
+        free = [found.span() for pattern in allowed for found in re.finditer(pattern, shown)]
+        for number in NUMBER.finditer(shown):
+            unit = MEASURE.match(shown, number.end())
+            end = unit.end() if unit else number.end()
+            if not any(start <= number.start() and end <= stop for start, stop in free):
+                check(number.start(), number[0], unit[0] if unit else "")
+    for literal in LITERAL.finditer(mask.only("c")):
+        check(literal.start(), re.search(r"\d[\d.]*", literal[0])[0])
+    return [f"line {text.count(chr(10), 0, at) + 1}: {what.strip()}" for at, what in sorted(refused.items())]
+
+
+@each_source
+def test_no_measured_number_is_typed(path):
+    assert not typed_numbers(path.read_text(), facts=FACTS.get(path.name, ()))
+
+
+PLANTED = """
+#let r = res("toy")
+#let rows = r.table
+  .filter(row => row.C == 0.5)
+PA-I reaches an AUC of {} on ijcnn1 and w8a @crammer2006 (Section 4.2, Theorems 2 to 5), with F1 of #num(r.f1).
+"""
+
+
+@pytest.mark.parametrize(
+    "planted",
+    ["0.913", "0.9129", "91.3 %", "91", "5,023", "13 s", "13ms", "20 times", "$0.91$", "$approx 13$", "#num(0.913)",
+     "#0.913", "#figure([see 0.913], caption: [#text[it is 0.913]])", "#if r.a { [at 0.913] }", '#text("0.913")',
+     "#let best = 0.913\n #best", "1.5", "100%", "1 %", "$x$ 7.5", "about 4 to 7", "*17*", "20 ms", "2.5\u202fs",
+     "#pct(0.91)", "12 %"],
+)  # fmt: skip
+def test_a_planted_number_is_caught(planted, tmp_path):
+    (tmp_path / "toy.json").write_text(json.dumps({"values": {"f1": 0.912873, "n": 20, "noise": 0.05}, "seeds": [0]}))
+    assert typed_numbers(PLANTED.format(planted), tmp_path), planted
+
+
+@pytest.mark.parametrize(
+    "fine",
+    ["#num(r.f1)", "#num(100 * r.f1, digits: 1) %", "the value of 2006", "20 shuffles", "(Crammer et al., 2006)", "F1",
+     "$bold(w) dot bold(x)$", "$1 / (2 C)$", "$10^(-3)$", "-1 and +1", "a constant 1", "`0.913`", "// 0.913",
+     "@tab:best12", "#figure(tab(r.x, ([C], \"c\", num.with(digits: 1))), caption: [One]) <fig:a2>", "$C = 20$",
+     "a 95 % interval", "the columns 2 to 12 of @fig:a", "#fig(\"02_x\", width: 80%, caption: [None])",
+     "#block(inset: 1.2cm)[None]", "https://a.b//7", "eqs. 2 to 6", "figures 3 and 4", "2-D", "Python 3.11",
+     "5 % wrong labels"],
+)  # fmt: skip
+def test_what_was_not_measured_may_be_typed(fine, tmp_path):
+    (tmp_path / "toy.json").write_text(json.dumps({"values": {"f1": 0.912873, "n": 20, "noise": 0.05}, "seeds": [0]}))
+    assert not typed_numbers(PLANTED.format(fine), tmp_path), fine
+
+
+# ---------------------------------------------------------------- figures and tables
+
+CALL = re.compile(r"(?<![\w.-])fig(?:ure)?\(")
+
+
+def floats(text):
+    """Each call of ``fig`` or ``figure``, as its text and the label after it or None."""
+    code = Mask(text).only("c")
+    found = []
+    for call in CALL.finditer(code):
+        if re.search(r"(let|set|where\s*|\.)\s*$", code[: call.start()]) or text[: call.start()].endswith("figure."):
+            continue
+        mask = Mask.__new__(Mask)
+        mask.text, mask.kinds = text, [" "] * len(text)
+        end = mask.bracket(call.end() - 1)
+        label = re.match(r"[\])}\s]*<([\w:.-]+)>", text[end:])
+        found.append((text[call.start() : end], label and label[1]))
+    return found
+
+
+SECTIONS = [path for path in SOURCES if path.name != "template.typ"]
+
+
+@pytest.mark.parametrize("path", SECTIONS, ids=lambda path: path.stem)
+def test_every_figure_and_table_has_a_label_and_a_caption_and_is_referred_to(path):
+    everything = "".join(source.read_text() for source in SECTIONS)
+    referred = set(re.findall(r"@([\w-]+(?:[:.][\w-]+)*)", everything))
+    referred |= set(re.findall(r"ref\(<([\w:.-]+)>", everything))
+    for call, label in floats(path.read_text()):
+        assert label, f"no label after {call[:60]}..."
+        assert label in referred, f"<{label}> is nowhere referred to"
+        assert "caption:" in call, f"<{label}> has no caption"
+
+
+def test_floats_are_found_and_a_missing_label_is_seen():
+    text = '#fig("a", caption: [One (two) @x]) <fig:a>\n#figure(tab(r.b, ([C], "c")), caption: [Three])\nText <tab:b>'
+    assert [(call[:4], label) for call, label in floats(text)] == [("fig(", "fig:a"), ("figu", None)]
+
+
+def test_every_figure_is_used():
+    text = "".join(path.read_text() for path in SECTIONS)
+    used = {f"figures/{name}.svg" for name in re.findall(r'(?<![\w.-])fig\(\s*"([^"]+)"', text)}
+    used |= set(re.findall(r"figures/[\w./-]+\.svg", text + (ROOT / "README.md").read_text()))
+    made = {str(path.relative_to(ROOT)) for path in (ROOT / "figures").rglob("*.svg")}
+    assert not made - used, "made by a notebook, shown nowhere"
+
+
+def test_every_section_is_included():
+    text = (REPORT / "report.typ").read_text()
+    assert set(re.findall(r'#include "(sections/[^"]+)"', text)) == {
+        str(path.relative_to(REPORT)) for path in REPORT.glob("sections/*.typ")
+    }
+
+
+# ---------------------------------------------------------------- what was built from it
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(REPORT)
+        yield importlib.import_module("build"), importlib.import_module("readme")
+
+
+def test_readme_holds_what_the_results_say(scripts):
+    text = (ROOT / "README.md").read_text()
+    assert scripts[1].MARK.search(text)
+    assert scripts[1].refreshed(text, REPORT / "results") == text
+
+
+def test_the_report_is_what_its_sources_give(scripts, tmp_path, capsys):
+    """Every key exists, no warning is printed, and PDF and page are not left over from an older state."""
+    build = scripts[0]
+    build.copy(ROOT, tmp_path, (*build.SOURCES, *build.GENERATED))
+    build.compile_report(tmp_path)
+    assert not capsys.readouterr().err
+    for name in (build.PDF, build.WEB):
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes(), f"{name} is old: run make report"
+
+
+# ---------------------------------------------------------------- in a browser
+
+PROBE = """<script>addEventListener("load", () => {
+  const box = element => element.getBoundingClientRect(), all = tag => [...document.querySelectorAll(tag)];
+  const seen = {
+    images: all("img").map(image => [image.complete ? image.naturalWidth : 0, box(image).width]),
+    drawings: all("svg").map(drawing => box(drawing).width),
+    equations: all("math").map(equation => box(equation).width),
+    tables: all("table").length,
+    fetched: performance.getEntriesByType("resource").map(entry => entry.name.slice(0, 80)),
+    width: innerWidth,
+    content: Math.max(document.documentElement.scrollWidth, document.body.scrollWidth),
+    wide: all("body *").filter(one => box(one).right > innerWidth + 1).map(one => one.outerHTML.slice(0, 80)),
+    refused: window.refused || [],
+  };
+  const shown = document.createElement("pre");
+  shown.id = "seen";
+  shown.textContent = JSON.stringify(seen);
+  document.body.append(shown);
+})</script>"""
+WATCH = """<script>window.refused = [];
+addEventListener("error", event => refused.push(String(event.target.src || event.message)), true)</script>"""
+
+
+def browse(page, folder, width=1000):
+    """What a browser makes of a page, as the numbers `PROBE` collects."""
+    file = folder / "page.html"
+    text = page.replace("<head>", f"<head>{WATCH}", 1)
+    file.write_text(text.replace("</body>", f"{PROBE}</body>", 1))
+    options = (
+        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+        f"--disable-component-update --disable-sync --user-data-dir={folder / 'profile'} --window-size={width},2000 "
+        "--virtual-time-budget=5000 --dump-dom"
+    )
+    run = subprocess.run(
+        [CHROMIUM, *options.split(), file.as_uri()], capture_output=True, text=True, timeout=120, check=True,
+        env=os.environ | {"HOME": str(folder)},
+    )  # fmt: skip
+    return json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', run.stdout, re.S)[1]))
+
+
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="no chromium here")
+def test_the_page_is_whole_in_a_browser_without_network(tmp_path):
+    page = (REPORT / "report.html").read_text()
+    assert not re.search(r"""(?:src|srcset|poster|data)\s*=\s*["']?(?!data:)[^\s"'>]*[/.]""", page)
+    assert not re.search(r"<link\b|@import|<iframe|url\((?![\"']?(?:data:|#))", page)
+    seen = browse(page, tmp_path)
+    pictures = len(re.findall(r'(?<![\w.-])fig\(\s*"', "".join(path.read_text() for path in SECTIONS)))
+    assert len(seen["images"]) + len(seen["drawings"]) >= pictures > 0
+    assert all(natural > 0 and shown > 0 for natural, shown in seen["images"])
+    displayed = sum(len(re.findall(r"\$\s[^$]+\s\$", Mask(path.read_text()).text)) for path in SECTIONS)
+    assert len(seen["equations"]) >= displayed > 0 and min(seen["equations"]) > 0
+    assert seen["tables"] > 0
+    assert all(address.startswith("data:") for address in seen["fetched"]) and not seen["refused"]
+    assert seen["width"] == 1000 and seen["content"] <= 1000, seen["wide"]
+
+
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="no chromium here")
+def test_a_broken_page_is_seen_to_be_broken(tmp_path):
+    page = (
+        '<html><head></head><body><img src="http://127.0.0.1:9/gone.png"><p style="width: 1500px">.</p></body></html>'
+    )
+    seen = browse(page, tmp_path)
+    assert seen["images"][0][0] == 0 and seen["fetched"] and seen["refused"] and seen["content"] > 1000
