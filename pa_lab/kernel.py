@@ -109,7 +109,7 @@ class _KernelStream:
         model = self._start(X, orders[0]) if self._model is None else self._model.copy()
         X = X.astype(model.kernel.origin.dtype, copy=False)
         block = max(self.batch_size, model.block // self.batch_size * self.batch_size)
-        with _threads.limit(limits=None if isinstance(model, Landmarks) else 1, user_api="blas"):
+        with _threads.limit(limits=1, user_api="blas"):
             for order in orders:
                 draws = NO_DRAWS if query == ALL else self._query_rng.random(n)
                 for at in range(0, n, block):
