@@ -625,6 +625,7 @@ def timed_fit(model, X, y):
 
 def cached_fit(model, X, y):
     """As `timed_fit`, remembered between runs by the content of ``model``, ``X`` and ``y``: for slow baselines."""
+    X, y = (a if sp.issparse(a) else np.asarray(a) for a in (X, y))  # the same key for an array and a memory map of it
     return Memory(cache_folder() / "fits", verbose=0).cache(timed_fit)(model, X, y)
 
 

@@ -253,3 +253,12 @@ def test_a_stream_is_learned_in_constant_memory():
     cost = evaluation.apart(evaluation.stream_cost, [100_000, 1_000_000])
     assert cost.seen.tolist() == [100_000, 1_000_000]
     assert cost.peak_mb.iloc[-1] - cost.peak_mb.iloc[0] < 30  # the rows of the difference would take 158 MB
+
+
+def test_a_memory_map_finds_the_fit_of_its_array(tmp_path, monkeypatch):
+    monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
+    X, y = np.arange(8.0).reshape(4, 2), np.array([-1, 1, -1, 1])
+    np.save(tmp_path / "X.npy", X)
+    first = evaluation.cached_fit(SVC(kernel="linear"), X, y)
+    again = evaluation.cached_fit(SVC(kernel="linear"), np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    assert again[1] == first[1]
