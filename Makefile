@@ -16,7 +16,9 @@ help:  ## Show this list
 report: $(STAMP) $(FRESH)  ## Run the notebooks and compile the report (ONLY=02 for one notebook)
 	@$(PY) report/build.py $(if $(ONLY),--only $(ONLY))
 
-test: lint unit notebooks  ## Lint, unit tests, then every notebook
+test:  ## Lint, unit tests, then every notebook
+	@start=$$(date +%s) && $(MAKE) --no-print-directory lint unit notebooks && \
+		seconds=$$(($$(date +%s) - start)) && echo "make test: all passed in $$((seconds / 60)) min $$((seconds % 60)) s"
 
 lint: $(STAMP)  ## Check style and format
 	$(PY) -m ruff check .

@@ -129,6 +129,7 @@ def build(root, notebooks, full=True, parameters=None):
         publish(stage, target, full)
     for name, seconds in took.items():
         print(f"{name:<32}{seconds:8.1f} s")
+    print(f"{'in all':<32}{sum(took.values()):8.1f} s")
     where = "" if target == root else f"{target.relative_to(root)}/"
     print(f"Written: {where}notebooks/, {where}figures/, {where}report/results/, {where}{PDF} and {where}{WEB}")
 
