@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import chain, product
@@ -43,7 +44,6 @@ def scores(y, decision, threshold=0.0):
     decision : ndarray of shape (n,)
         Decision values; above ``threshold`` means +1.
     threshold : float, default=0.0
-        Where to cut.
 
     Returns
     -------
@@ -118,6 +118,9 @@ def grid(**axes):
     >>> grid(C=[0.1, 1.0], seed=range(2))[1]
     {'C': 0.1, 'seed': 1}
     """
+    for name, values in axes.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise TypeError(f"{name} must be a list of values to try, such as [{values!r}]; got {values!r}.")
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
@@ -178,8 +181,8 @@ def summarize(frame, by, values):
     Returns
     -------
     DataFrame
-        Grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``, ``V_high``; the last
-        three are equal to 0 or the mean where there is one run only.
+        Grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``, ``V_high``. One run
+        alone has spread 0.
 
     Examples
     --------
@@ -199,7 +202,7 @@ def summarize(frame, by, values):
 
 
 def paired(frame, column, one, other, by, values, pair="seed"):
-    """Paired differences between two ways of doing something, and their 95 % intervals.
+    """Differences ``one`` minus ``other`` between two ways of doing something, in pairs, with 95 % intervals.
 
     Parameters
     ----------
@@ -208,18 +211,16 @@ def paired(frame, column, one, other, by, values, pair="seed"):
     column : str
         Tells the ways apart.
     one, other : object
-        Values of ``column``: the difference is ``one`` minus ``other``.
-    by : list of str
-        Grouping columns.
-    values : list of str
-        Columns to compare.
+        Two of its values.
+    by, values : list of str
+        Columns to group by and to compare.
     pair : str, default="seed"
-        What a pair of runs has in common within its group.
+        What a pair of runs has in common within its group; pairs with one half missing are left out.
 
     Returns
     -------
     DataFrame
-        As `summarize` of the differences; pairs with one half missing are left out.
+        As `summarize` of the differences.
 
     Examples
     --------
@@ -251,8 +252,7 @@ def corrected_t_test(differences, n_train=1, n_test=0):
     differences : array of shape (k,)
         Score of one method minus score of the other, by split.
     n_train, n_test : int, default=1 and 0
-        Rows a split trains and tests on. The default leaves the ordinary paired t-test, for runs that share no rows
-        drawn at random.
+        Rows a split trains and tests on; the default leaves the ordinary paired t-test, for independent runs.
 
     Returns
     -------
@@ -274,14 +274,8 @@ def corrected_t_test(differences, n_train=1, n_test=0):
     error = np.sqrt(1 / k + n_test / n_train) * sd
     half = stats.t.ppf(0.975, k - 1) * error
     t, effect = (mean / scale if scale > 0 else np.copysign(np.inf, mean) if mean else 0.0 for scale in (error, sd))
-    return {
-        "mean": float(mean),
-        "low": float(mean - half),
-        "high": float(mean + half),
-        "t": float(t),
-        "p": float(2 * stats.t.sf(abs(t), k - 1)),
-        "effect": float(effect),
-    }
+    found = {"mean": mean, "low": mean - half, "high": mean + half, "t": t, "p": 2 * stats.t.sf(abs(t), k - 1)}
+    return {name: float(value) for name, value in (found | {"effect": effect}).items()}
 
 
 def in_words(test, first, second, score):
@@ -310,12 +304,6 @@ def standard_errors_apart(ours, published, sd, n, digits):
     digits : int
         Decimals printed: a mean rounded to them is off by a uniform error, whose variance counts too.
 
-    Returns
-    -------
-    float
-
-    Examples
-    --------
     >>> round(standard_errors_apart([1.0, 2.0, 3.0], 1.0, 1.0, 3, 6), 3)
     1.225
     """
@@ -324,7 +312,7 @@ def standard_errors_apart(ours, published, sd, n, digits):
     return float((np.mean(ours) - published) / error)
 
 
-def cross_validate(estimators, X, y, splits, score=scores, n_jobs=2, label="folds"):
+def cross_validate(estimators, X, y, splits, n_jobs=2, label="folds"):
     """Fit each named estimator on each split's training rows and score it on the rest.
 
     Parameters
@@ -332,59 +320,34 @@ def cross_validate(estimators, X, y, splits, score=scores, n_jobs=2, label="fold
     estimators : dict of str to estimator
         What to compare.
     X, y : arrays of shape (n, d) and (n,)
-        Training data.
     splits : list of (train, test) index arrays
         For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
-    score : callable, default=scores
-        ``score(y, decision)`` returning a dict.
 
     Returns
     -------
     DataFrame
-        Columns ``method``, ``fold`` and the scores.
+        Columns ``method``, ``fold`` and the `scores`.
     """
-    return sweep(
-        _one_fold, grid(method=list(estimators), fold=range(len(splits))), n_jobs, label,
-        estimators=estimators, X=X, y=y, splits=splits, score=score,
-    )  # fmt: skip
-
-
-def _one_fold(method, fold, estimators, X, y, splits, score):
-    train, test = splits[fold]
-    model = clone(estimators[method]).fit(X[train], y[train])
-    return score(y[test], decide(model, X[test]))
+    return _by_fold(estimators, [{}], X, y, splits, n_jobs, label)
 
 
 def tuning_curves(estimators, values, X, y, splits, n_jobs=2, label="tuning"):
-    """Cross-validated scores of each named estimator at each value of C.
-
-    Parameters
-    ----------
-    estimators : dict of str to estimator
-        What to tune; each has a parameter ``C``.
-    values : sequence of float
-        The grid.
-    X, y, splits
-        As in `cross_validate`.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``fold``, ``C`` and the scores.
-    """
-    return sweep(
-        _one_fold_all_C, grid(method=list(estimators), fold=range(len(splits))), n_jobs, label,
-        estimators=estimators, values=values, X=X, y=y, splits=splits,
-    )  # fmt: skip
+    """As `cross_validate`, at each value of the parameter ``C``, which becomes a column after ``fold``."""
+    return _by_fold(estimators, grid(C=values), X, y, splits, n_jobs, label)
 
 
-def _one_fold_all_C(method, fold, estimators, values, X, y, splits):
+def _by_fold(estimators, tried, X, y, splits, n_jobs, label):
+    folds, shared = grid(method=list(estimators), fold=range(len(splits))), {"X": X, "y": y, "splits": splits}
+    return sweep(_one_fold, folds, n_jobs, label, estimators=estimators, tried=tried, **shared)
+
+
+def _one_fold(method, fold, estimators, tried, X, y, splits):
     train, test = splits[fold]
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
     rows = []
-    for C in values:
-        model = clone(estimators[method]).set_params(C=C).fit(X_train, y_train)
-        rows.append({"C": C} | scores(y_test, decide(model, X_test)))
+    for setting in tried:
+        model = clone(estimators[method]).set_params(**setting).fit(X_train, y_train)
+        rows.append(setting | scores(y_test, decide(model, X_test)))
     return rows
 
 
@@ -395,12 +358,12 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
     ----------
     estimators : dict of str to estimator
         What to tune; one without an effect of C (PA) is only fitted.
-    values, X, y
-        As in `tuning_curves`.
+    values : sequence of float
+        What to try for C.
+    X, y : arrays of shape (n, d) and (n,)
     score : str or list of str, default="f1"
         Which of ``METRICS`` to maximise; of equally good values of C the smallest is taken.
     folds : int, default=3
-        Number of folds.
     seed : int, default=0
         Seed of the folds.
 
@@ -415,7 +378,7 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
     for name, estimator in estimators.items():
         best = dict.fromkeys(wanted, values[0])
         if getattr(estimator, "variant", None) != "PA":
-            scored = (_one_fold_all_C(name, fold, estimators, values, X, y, splits) for fold in range(folds))
+            scored = (_one_fold(name, fold, estimators, grid(C=values), X, y, splits) for fold in range(folds))
             best = pd.DataFrame(chain.from_iterable(scored)).groupby("C")[wanted].mean().idxmax()
         for by in wanted:
             tuned[name if by is score else (name, by)] = clone(estimator).set_params(C=float(best[by])).fit(X, y)
@@ -423,24 +386,8 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
 
 
 def best_C(curves, score, by="method"):
-    """The C with the highest mean score over the folds, by group; of equal ones the smallest.
+    """The C with the highest mean of the column ``score``, by group, in `tuning_curves`; of equal ones the smallest.
 
-    Parameters
-    ----------
-    curves : DataFrame
-        As from `tuning_curves`.
-    score : str
-        Column to maximise.
-    by : str or list of str, default="method"
-        Grouping columns.
-
-    Returns
-    -------
-    Series
-        C, indexed by group.
-
-    Examples
-    --------
     >>> curves = pd.DataFrame({"method": "PA-I", "C": [1.0, 2.0, 1.0, 2.0], "f1": [0.1, 0.3, 0.2, 0.2]})
     >>> best_C(curves, "f1").to_dict()
     {'PA-I': 2.0}
@@ -458,7 +405,6 @@ def progressive(model, X, y, every=500):
     model : PAClassifier or PARegressor
         Fed through ``partial_fit``; its own counters are read, so each mistake was made before its update.
     X, y : arrays of shape (n, d) and (n,)
-        The stream.
     every : int, default=500
         Rows between two readings.
 
@@ -478,16 +424,7 @@ def progressive(model, X, y, every=500):
 
 
 def permuted_runs(estimators, X, y, runs=20, n_jobs=2):
-    """One pass of each named estimator over the rows in random order, several times.
-
-    Parameters
-    ----------
-    estimators : dict of str to PAClassifier
-        Each sees the same orders.
-    X, y : arrays of shape (n, d) and (n,)
-        The rows.
-    runs : int, default=20
-        Number of orders, seeded 0, 1, ...
+    """One pass of each named `PAClassifier` over the rows in random orders, seeded 0, 1, ..., the same for each.
 
     Returns
     -------
@@ -512,7 +449,6 @@ def trace(model, X, y):
     model : PAClassifier (two classes) or PARegressor
         Fitted as by ``fit`` with ``max_iter=1, shuffle=False, warm_start=False``.
     X, y : arrays of shape (n, d) and (n,)
-        The stream.
 
     Returns
     -------
@@ -563,8 +499,6 @@ def first_reach(x, curve, target):
     float
         ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
 
-    Examples
-    --------
     >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
     (10.0, inf)
     """
@@ -588,16 +522,9 @@ def flip_labels(y, rate, rng, among=None):
     rate : float in [0, 1]
         Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
-        Source of the draw.
     among : {-1, +1} or None, default=None
         Flip only labels of this sign.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
     >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
     np.float64(0.0)
     """

@@ -10,14 +10,13 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from scipy.spatial.distance import pdist, squareform
 
 from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
 from pa_lab.batch import learn_batches
 from pa_lab.evaluation import corrected_t_test, flip_labels, grid, scores, sweep
 from pa_lab.linear import PAClassifier
-from pa_lab.rows import score
+from pa_lab.published import decide
 from pa_lab.rules import VARIANTS
 
 METHODS = {"BPAI": "PA-I", "BPAII": "PA-II", "BPALS": "PALS"}
@@ -63,8 +62,7 @@ def kernel_pass(K, y, order, method, C, batch_size):
     order : ndarray of int
         The rows to learn from, as they come.
     method : {"BPAI", "BPAII", "BPALS"}
-    C : float
-    batch_size : int
+    C, batch_size : float, int
 
     Returns
     -------
@@ -87,21 +85,13 @@ def kernel_pass(K, y, order, method, C, batch_size):
     return trace, W[0]
 
 
-@njit(cache=True, nogil=True)
-def _scores(K, rows, w, base):
-    out = np.empty(len(rows))
-    for t in range(len(rows)):
-        out[t] = score(K, None, base, rows[t], 1.0, w, 0)
-    return out
-
-
 def predict(K, rows, w):
     """Scores of some rows of a database under the coefficients of a `kernel_pass`.
 
     >>> predict(np.eye(2), np.array([0, 1]), np.array([2.0, 0.0, 0.5])).tolist()
     [2.5, 0.5]
     """
-    return _scores(K, rows, w[None], np.zeros((1, len(K))))
+    return decide(K[rows], w[:-1]) + w[-1]
 
 
 def wrong(p, y):
@@ -173,14 +163,12 @@ def trials(X, y, chosen, parts, width="2 sigma^2", flips=(0.0,), paths=False):
         Columns of ``chosen``, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``, ``updates``, and
         ``curve``: the cumulative error after each example.
     """
-    squares = pdist(X, "sqeuclidean")
-    frames = []
-    for sigma, runs in chosen.groupby("sigma"):
-        frames.append(
-            sweep(_trial, grid(trial=range(len(parts)), flip=list(flips)), label=f"sigma {sigma:g}", parts=parts, y=y,
-                  K=rbf(squares, sigma, width), chosen=runs.to_dict("records"), paths=paths)
-        )  # fmt: skip
-    return pd.concat(frames, ignore_index=True)
+    squares, settings = pdist(X, "sqeuclidean"), grid(trial=range(len(parts)), flip=list(flips))
+    return pd.concat([
+        sweep(_trial, settings, label=f"sigma {sigma:g}", parts=parts, y=y, K=rbf(squares, sigma, width),
+              chosen=runs[["method", "B", "C", "sigma"]].to_dict("records"), paths=paths)
+        for sigma, runs in chosen.groupby("sigma")
+    ], ignore_index=True)  # fmt: skip
 
 
 def _trial(trial, flip, parts, y, K, chosen, paths):
@@ -191,9 +179,12 @@ def _trial(trial, flip, parts, y, K, chosen, paths):
     for run in chosen:
         trace, w = kernel_pass(K, heard, train, run["method"], run["C"], run["B"])
         curve = np.cumsum(wrong(trace[:, 0], y[train])) / seen
-        result = {"method": run["method"], "B": run["B"], "C": run["C"], "sigma": run["sigma"], "online": curve[-1],
-                  "test": wrong(predict(K, test, w), y[test]).mean(), "updates": np.count_nonzero(trace[:, 1]),
-                  "curve": curve}  # fmt: skip
+        result = run | {
+            "online": curve[-1],
+            "test": wrong(predict(K, test, w), y[test]).mean(),
+            "updates": np.count_nonzero(trace[:, 1]),
+            "curve": curve,
+        }
         if paths:
             path = error_path(K, y, heard, train, test, trace[:, 1], run["B"])
             result |= {"rough_test": variation(path), "rough_online": variation(curve)}

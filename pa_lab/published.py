@@ -60,7 +60,7 @@ def stream(data, table="table1", road=0):
     Parameters
     ----------
     data : Bunch
-        ``datasets.load("ijcnn1")``.
+        ``datasets.load("ijcnn1")``, as everywhere here.
     table : {"table1", "table3", "table5", "update_counts"}, default="table1"
         All rows; those of the last fold; all rows with the noisy labels; ijcnn1 alone.
     road : int, default=0
@@ -68,8 +68,7 @@ def stream(data, table="table1", road=0):
 
     Returns
     -------
-    X : float64 array of shape (n, 12) or (n, 22)
-    y : int64 array of shape (n,)
+    X, y : arrays of shape (n, 12) or (n, 22), and (n,)
     """
     X = data.X_train if road >= WIDE else data.X_train[:, REAL_COLUMNS]
     y = data.y_train
@@ -118,7 +117,6 @@ def learn(X, y, variant, C=None, road=0, draws=NO_DRAWS, w=None):
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-        The stream.
     variant : {"PA", "PA-I", "PA-II"}
         The classic rule, the first and the second relaxation.
     C : float or None, default=None
@@ -191,7 +189,6 @@ def run_protocol(seed, data, tables=("table1", "table3", "table5", "update_count
     seed : int or None
         None for PA, which has no randomness; else the seed of the queries, the same for all cells.
     data : Bunch
-        ijcnn1.
     tables : tuple of str
         Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
 
@@ -246,45 +243,32 @@ def compare(runs, tolerance=0.02):
         The printed rows that ``runs`` covers, with ``recomputed`` (median), ``low`` and ``high`` (95 % range over
         seeds), ``difference``, ``rank`` (share of seeds below the printed value) and ``mark``.
     """
-    out = []
-    groups = {key: group["value"].to_numpy() for key, group in runs.groupby(KEY, dropna=False)}
-    groups = {tuple(None if pd.isna(k) else k for k in key): values for key, values in groups.items()}
-    for row in load_table("ezukwoke_zareian_2019").itertuples():
-        values = groups.get((row.table, row.model, row.variant, None if pd.isna(row.C) else row.C, row.metric))
-        if values is None:
-            continue
-        low, median, high = np.quantile(values, [0.025, 0.5, 0.975])
-        close = abs(row.value - median) <= (tolerance + 1e-9) * (row.metric != "updates")
-        if np.isnan(row.value):
-            mark = "digits lost"
-        elif row.model == "APA":
-            mark = "inside 95 % range" if low <= row.value <= high else "not reproduced"
-        else:
-            mark = "reproduced" if close else "not reproduced"
-        below = np.mean(values < row.value) if row.model == "APA" else np.nan
-        out.append([*row[1:7], median, row.value - median, low, high, below, mark])
-    names = ["printed", "recomputed", "difference", "low", "high", "rank", "mark"]
-    return pd.DataFrame(out, columns=KEY + names)
+    values = runs.astype({"C": float}).groupby(KEY, dropna=False)["value"].agg(list).reset_index()
+    table = load_table("ezukwoke_zareian_2019").drop(columns="note").rename(columns={"value": "printed"})
+    table = table.merge(values, on=KEY)
+    active = table["model"] == "APA"
+    low, median, high = np.array([np.quantile(ours, [0.025, 0.5, 0.975]) for ours in table["value"]]).T
+    difference = table["printed"] - median
+    close = difference.abs() <= (tolerance + 1e-9) * (table["metric"] != "updates")
+    rank = table.apply(lambda cell: np.mean(np.less(cell["value"], cell["printed"])), axis=1).where(active)
+    agrees = np.where(active, table["printed"].between(low, high), close)
+    mark = np.select([table["printed"].isna(), ~agrees, active], ["digits lost", "not reproduced", "inside 95 % range"],
+                     "reproduced")  # fmt: skip
+    found = {"recomputed": median, "difference": difference, "low": low, "high": high, "rank": rank, "mark": mark}
+    return table.drop(columns="value").assign(**found)
 
 
 def walk(variant, C, road, seed, data):
-    """AUC and F1 after the changes of the road up to a place.
+    """AUC (of hard labels before ``RANKED``) and F1 in percent, after the changes of the road up to a place.
 
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II", "SVM"}
         A rule, or LIBSVM, which only the changes of data and of scoring concern.
-    C, road
-        As in `learn`.
+    C, road, data
+        As in `learn` and `stream`.
     seed : int or None
         Seeds a random order of the rows; None is the order of the file, which ends at ``SHUFFLED``.
-    data : Bunch
-        ijcnn1.
-
-    Returns
-    -------
-    dict
-        ``auc`` (of hard labels before ``RANKED``) and ``f1`` in percent.
     """
     X, y = stream(data, road=road)
     X_test = scored_rows(data, road)
@@ -315,17 +299,7 @@ def trajectory(variant, C, data, every=130):
 def time_passes(data, runs):
     """Seconds of one pass of PA and of active PA on the rows of Tables 1 and 3, in turns; the draws count as work.
 
-    Parameters
-    ----------
-    data : Bunch
-        ijcnn1.
-    runs : int
-        How often each is timed, after a first time that is not counted.
-
-    Returns
-    -------
-    DataFrame
-        ``table, model, variant, C, run, seconds``.
+    A first time of each is not counted. Returns a frame of ``table, model, variant, C, run, seconds``.
     """
     streams = {"table2": stream(data), "table4": stream(data, "table3")}
     settings = grid(table=list(streams), variant=RULES, C=[0.1, 1.0, 10.0], model=["PA", "APA"])
@@ -408,10 +382,7 @@ def above(a, b, by=0.0, times=1.0):
     ----------
     a, b : arrays of shape (cells,) or (cells, runs)
         With several runs the 95 % interval of the difference of means has to be clear of ``by``.
-    by : float, default=0.0
-        Smallest difference that counts.
-    times : float, default=1.0
-        How many times ``b``.
+    by, times : float
 
     >>> above([2, 3], [1, 1]), above([2, 1], [1, 3]), above([[1, 5]], [[2, 2]])
     (True, False, None)
@@ -447,13 +418,8 @@ def cells(frame, metrics=("auc", "f1"), **where):
     frame : DataFrame
         Long form: ``variant``, ``C``, ``metric``, ``value``, and a row per cell and run.
     metrics : tuple of str, default=("auc", "f1")
-        Which metrics make up the cells.
     **where
         Other columns and the value they must have, such as ``table="table1", model="PA"``.
-
-    Returns
-    -------
-    ndarray of shape (cells, runs)
     """
     for column, value in where.items():
         frame = frame[frame[column] == value]
