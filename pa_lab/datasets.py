@@ -119,11 +119,8 @@ def content_digest(X, y):
     ----------
     X : array or CSR matrix of shape (n, d)
         Dense rows count as C-ordered little-endian float64; CSR as its data, int32 indices and int32 indptr.
-    y : array of shape (n,)
-        Counted as float64.
+    y : array of shape (n,). Counted as float64.
 
-    Examples
-    --------
     >>> content_digest(np.eye(2), [1, -1])[:12]
     '3301fcc12bd8'
     """
@@ -142,31 +139,22 @@ def load(name, *, stand_in=None):
 
     Parameters
     ----------
-    name : str
-        One of `names()`.
+    name : str. One of `names()`.
     stand_in : bool, optional
         True: hand out the stand-in without a search. False: raise when the data cannot be had. By default the
         stand-in is the last resort, unless `PA_LAB_STAND_IN=1` asks for it.
 
-    Returns
-    -------
-    Bunch
-        `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered of
-        shape (n, d) or CSR with int32 indices; y int64, -1 or +1. Also `name`; `source` ("folder", "cache",
-        "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and
-        `digest_test`), the `content_digest` of the rows with the labels of the text; and `DESCR`.
+    Returns a Bunch: `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered
+    of shape (n, d) or CSR with int32 indices; y int64, -1 or +1. Also `name`; `source` ("folder", "cache",
+    "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and `digest_test`),
+    the `content_digest` of the rows with the labels of the text; and `DESCR`.
 
     Raises
     ------
-    ValueError
-        Unknown name.
-    DatasetError
-        A file in the data folder or at the original site is damaged, or a download cannot be stored.
-    UnavailableError
-        No copy can be had and `stand_in` is False.
+    ValueError. Unknown name.
+    DatasetError. A file in the data folder or at the original site is damaged, or a download cannot be stored.
+    UnavailableError. No copy can be had and `stand_in` is False.
 
-    Examples
-    --------
     >>> data = load("twonorm")
     >>> data.X.shape, data.source
     ((7400, 20), 'generated')
@@ -211,10 +199,8 @@ def fetch(name):
 
     Raises
     ------
-    ValueError
-        Unknown name.
-    DatasetError
-        A file is damaged, cannot be had or cannot be stored.
+    ValueError. Unknown name.
+    DatasetError. A file is damaged, cannot be had or cannot be stored.
     """
     dataset = _lookup(name)
     return [_fetch_file(dataset, file) for file in ([] if dataset.generate else dataset.files)]

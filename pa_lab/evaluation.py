@@ -39,19 +39,12 @@ def scores(y, decision, threshold=0.0):
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
-        True labels in {-1, +1}, both present.
-    decision : ndarray of shape (n,)
-        Decision values; above ``threshold`` means +1.
+    y : ndarray of shape (n,). True labels in {-1, +1}, both present.
+    decision : ndarray of shape (n,). Decision values; above ``threshold`` means +1.
     threshold : float, default=0.0
 
-    Returns
-    -------
-    dict
-        A fraction (MCC: from -1 to 1) for each name in ``METRICS``.
+    Returns a fraction (MCC: from -1 to 1) for each name in ``METRICS``.
 
-    Examples
-    --------
     >>> scores(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))["accuracy"]
     0.75
     """
@@ -132,24 +125,14 @@ def sweep(run, settings, n_jobs=2, label="runs", **shared):
 
     Parameters
     ----------
-    run : callable
-        Returns a dict of results, or a list of such dicts.
-    settings : list of dict
-        What to call it with, as from `grid`.
-    n_jobs : int, default=2
-        Number of worker processes.
-    label : str, default="runs"
-        Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides it.
-    **shared
-        Arguments that are the same for every call, such as the data.
+    run : callable. Returns a dict of results, or a list of such dicts.
+    settings : list of dict. What to call it with, as from `grid`.
+    n_jobs : int, default=2. Number of worker processes.
+    label : str, default="runs". Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides it.
+    **shared. Arguments that are the same for every call, such as the data.
 
-    Returns
-    -------
-    DataFrame
-        A row per result, in the order of the settings: the setting's columns, then the result's.
+    Returns a frame with a row per result, in the order of the settings: the setting's columns, then the result's.
 
-    Examples
-    --------
     >>> sweep(lambda C: {"twice": 2 * C}, grid(C=[1, 2]), n_jobs=1)["twice"].tolist()
     [2, 4]
     """
@@ -171,21 +154,13 @@ def summarize(frame, by, values):
 
     Parameters
     ----------
-    frame : DataFrame
-        A row per run.
-    by : str or list of str
-        Grouping columns.
-    values : list of str
-        Columns to summarize.
+    frame : DataFrame. A row per run.
+    by : str or list of str. Grouping columns.
+    values : list of str. Columns to summarize.
 
-    Returns
-    -------
-    DataFrame
-        Grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``, ``V_high``. One run
-        alone has spread 0.
+    Returns a frame with the grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``,
+    ``V_high``. One run alone has spread 0.
 
-    Examples
-    --------
     >>> runs = pd.DataFrame({"rule": ["PA", "PA"], "f1": [0.4, 0.6]})
     >>> summarize(runs, "rule", ["f1"]).round(2).to_csv(index=False).split()
     ['rule,n,f1,f1_sd,f1_low,f1_high', 'PA,2,0.5,0.14,-0.77,1.77']
@@ -206,24 +181,15 @@ def paired(frame, column, one, other, by, values, pair="seed"):
 
     Parameters
     ----------
-    frame : DataFrame
-        A row per run.
-    column : str
-        Tells the ways apart.
-    one, other : object
-        Two of its values.
-    by, values : list of str
-        Columns to group by and to compare.
+    frame : DataFrame. A row per run.
+    column : str. Tells the ways apart.
+    one, other : object. Two of its values.
+    by, values : list of str. Columns to group by and to compare.
     pair : str, default="seed"
         What a pair of runs has in common within its group; pairs with one half missing are left out.
 
-    Returns
-    -------
-    DataFrame
-        As `summarize` of the differences.
+    Returns what `summarize` says of the differences.
 
-    Examples
-    --------
     >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
     >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
     [[0.2, -1.07]]
@@ -249,19 +215,13 @@ def corrected_t_test(differences, n_train=1, n_test=0):
 
     Parameters
     ----------
-    differences : array of shape (k,)
-        Score of one method minus score of the other, by split.
+    differences : array of shape (k,). Score of one method minus score of the other, by split.
     n_train, n_test : int, default=1 and 0
         Rows a split trains and tests on; the default leaves the ordinary paired t-test, for independent runs.
 
-    Returns
-    -------
-    dict
-        ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``, and ``effect``, the mean in standard deviations
-        of one difference.
+    Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``, and ``effect``, the mean in
+    standard deviations of one difference.
 
-    Examples
-    --------
     >>> corrected_t_test([0.1, 0.2, 0.3], 90, 10)["p"] < 0.15
     True
     """
@@ -295,14 +255,10 @@ def standard_errors_apart(ours, published, sd, n, digits):
 
     Parameters
     ----------
-    ours : array of shape (k,)
-        Our runs.
-    published, sd : float
-        The published mean and standard deviation.
-    n : int
-        Runs behind the published mean.
-    digits : int
-        Decimals printed: a mean rounded to them is off by a uniform error, whose variance counts too.
+    ours : array of shape (k,). Our runs.
+    published, sd : float. The published mean and standard deviation.
+    n : int. Runs behind the published mean.
+    digits : int. Decimals printed: a mean rounded to them is off by a uniform error, whose variance counts too.
 
     >>> round(standard_errors_apart([1.0, 2.0, 3.0], 1.0, 1.0, 3, 6), 3)
     1.225
@@ -317,16 +273,12 @@ def cross_validate(estimators, X, y, splits, n_jobs=2, label="folds"):
 
     Parameters
     ----------
-    estimators : dict of str to estimator
-        What to compare.
+    estimators : dict of str to estimator. What to compare.
     X, y : arrays of shape (n, d) and (n,)
     splits : list of (train, test) index arrays
         For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``fold`` and the `scores`.
+    Returns a frame with columns ``method``, ``fold`` and the `scores`.
     """
     return _by_fold(estimators, [{}], X, y, splits, n_jobs, label)
 
@@ -356,21 +308,15 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
 
     Parameters
     ----------
-    estimators : dict of str to estimator
-        What to tune; one without an effect of C (PA) is only fitted.
-    values : sequence of float
-        What to try for C.
+    estimators : dict of str to estimator. What to tune; one without an effect of C (PA) is only fitted.
+    values : sequence of float. What to try for C.
     X, y : arrays of shape (n, d) and (n,)
     score : str or list of str, default="f1"
         Which of ``METRICS`` to maximise; of equally good values of C the smallest is taken.
     folds : int, default=3
-    seed : int, default=0
-        Seed of the folds.
+    seed : int, default=0. Seed of the folds.
 
-    Returns
-    -------
-    dict
-        By name, or by (name, score) for a list of scores: fitted copies; the chosen value is their ``C``.
+    Returns a dict by name, or by (name, score) for a list of scores: fitted copies; the chosen value is their ``C``.
     """
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
     wanted = [score] if isinstance(score, str) else score
@@ -405,13 +351,10 @@ def progressive(model, X, y, every=500):
     model : PAClassifier or PARegressor
         Fed through ``partial_fit``; its own counters are read, so each mistake was made before its update.
     X, y : arrays of shape (n, d) and (n,)
-    every : int, default=500
-        Rows between two readings.
+    every : int, default=500. Rows between two readings.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``seen``, ``mistakes``, ``updates``, ``queries``; a row every so many examples and one at the end.
+    Returns a frame with columns ``seen``, ``mistakes``, ``updates``, ``queries``; a row every so many examples and one
+    at the end.
     """
     if not every >= 1:
         raise ValueError(f"every must be at least 1 row; got {every!r}.")
@@ -426,10 +369,7 @@ def progressive(model, X, y, every=500):
 def permuted_runs(estimators, X, y, runs=20, n_jobs=2):
     """One pass of each named `PAClassifier` over the rows in random orders, seeded 0, 1, ..., the same for each.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
+    Returns a frame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
     """
     settings = grid(method=list(estimators), seed=range(runs))
     return sweep(_one_order, settings, n_jobs, "orders", estimators=estimators, X=X, y=y)
@@ -450,15 +390,10 @@ def trace(model, X, y):
         Fitted as by ``fit`` with ``max_iter=1, shuffle=False, warm_start=False``.
     X, y : arrays of shape (n, d) and (n,)
 
-    Returns
-    -------
-    DataFrame
-        A row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss`` before the
-        update: of the tube in regression, of the hinge otherwise, PALS included; ``asked``, whether the learner read
-        the label.
+    Returns a frame with a row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss``
+    before the update: of the tube in regression, of the hinge otherwise, PALS included; ``asked``, whether the
+    learner read the label.
 
-    Examples
-    --------
     >>> from pa_lab import PAClassifier
     >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
     [[0.0, 0.25, 1.0, True], [0.5, 1.0, 1.5, True]]
@@ -488,16 +423,11 @@ def first_reach(x, curve, target):
 
     Parameters
     ----------
-    x : array of shape (n,)
-        Positive and rising: the labels a method asked for, say.
-    curve : array of shape (n,)
-        What it reached with them. Where it falls, its best so far stands.
+    x : array of shape (n,). Positive and rising: the labels a method asked for, say.
+    curve : array of shape (n,). What it reached with them. Where it falls, its best so far stands.
     target : float
 
-    Returns
-    -------
-    float
-        ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
+    Returns ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
 
     >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
     (10.0, inf)
@@ -517,13 +447,10 @@ def flip_labels(y, rate, rng, among=None):
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
-        Labels in {-1, +1}.
-    rate : float in [0, 1]
-        Share of the candidates to flip, rounded to a whole number of rows.
+    y : ndarray of shape (n,). Labels in {-1, +1}.
+    rate : float in [0, 1]. Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
-    among : {-1, +1} or None, default=None
-        Flip only labels of this sign.
+    among : {-1, +1} or None, default=None. Flip only labels of this sign.
 
     >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
     np.float64(0.0)
@@ -564,14 +491,11 @@ def stream_cost(marks, seed=0):
     marks : sequence of int
         Numbers of rows, at least a block of 50,000 apart, after which to take a reading; the last is the length of
         the stream.
-    seed : int, default=0
-        Seed of the stream (`pa_lab.stand_in.misfire_blocks`).
+    seed : int, default=0. Seed of the stream (`pa_lab.stand_in.misfire_blocks`).
 
-    Returns
-    -------
-    DataFrame
-        Columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with generating the
-        rows; ``peak_mb``, the most memory this process ever held: call through `apart` to measure the stream alone.
+    Returns a frame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
+    generating the rows; ``peak_mb``, the most memory this process ever held: call through `apart` to measure the
+    stream alone.
     """
     import resource  # not on Windows
 

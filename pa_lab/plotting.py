@@ -86,16 +86,11 @@ def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=Fal
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        Also returned.
-    frame : pandas.DataFrame
-        Tidy: a row is a point.
-    x, y, low, high : str
-        Columns.
-    by : str, optional
-        The column that tells the lines apart. A value found in `COLORS` gets its own look.
-    marker : bool, default=False
-        Mark the points.
+    ax : matplotlib.axes.Axes. Also returned.
+    frame : pandas.DataFrame. Tidy: a row is a point.
+    x, y, low, high : str. Columns.
+    by : str, optional. The column that tells the lines apart. A value found in `COLORS` gets its own look.
+    marker : bool, default=False. Mark the points.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9], "method": "PA-I"})
@@ -162,14 +157,10 @@ def direct_labels(ax, gap=1.15):
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        With its lines drawn and its limits final.
-    gap : float, default=1.15
-        Least distance between two labels, in text heights.
+    ax : matplotlib.axes.Axes. With its lines drawn and its limits final.
+    gap : float, default=1.15. Least distance between two labels, in text heights.
 
-    Returns
-    -------
-    list of matplotlib.text.Annotation
+    Returns the annotations.
 
     >>> fig, ax = plt.subplots()
     >>> _ = ax.plot([0, 1], [0, 1], label="PA")

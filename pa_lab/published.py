@@ -59,8 +59,7 @@ def stream(data, table="table1", road=0):
 
     Parameters
     ----------
-    data : Bunch
-        ``datasets.load("ijcnn1")``, as everywhere here.
+    data : Bunch. ``datasets.load("ijcnn1")``, as everywhere here.
     table : {"table1", "table3", "table5", "update_counts"}, default="table1"
         All rows; those of the last fold; all rows with the noisy labels; ijcnn1 alone.
     road : int, default=0
@@ -117,16 +116,11 @@ def learn(X, y, variant, C=None, road=0, draws=NO_DRAWS, w=None):
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-    variant : {"PA", "PA-I", "PA-II"}
-        The classic rule, the first and the second relaxation.
-    C : float or None, default=None
-        Aggressiveness; PA has none.
-    road : int, default=0
-        A place in ``ROAD``: every change up to it is made.
-    draws : array of shape (n,), optional
-        Uniform numbers that decide which labels are asked for.
-    w : array of shape (d,), optional
-        Weights to go on from.
+    variant : {"PA", "PA-I", "PA-II"}. The classic rule, the first and the second relaxation.
+    C : float or None, default=None. Aggressiveness; PA has none.
+    road : int, default=0. A place in ``ROAD``: every change up to it is made.
+    draws : array of shape (n,), optional. Uniform numbers that decide which labels are asked for.
+    w : array of shape (d,), optional. Weights to go on from.
 
     Returns
     -------
@@ -134,8 +128,6 @@ def learn(X, y, variant, C=None, road=0, draws=NO_DRAWS, w=None):
     counts : dict
         ``queries``, ``updates`` and ``mistakes`` (on all rows, asked for or not).
 
-    Examples
-    --------
     >>> w, counts = learn(np.array([[3.0, 4.0]]), np.array([1]), "PA")
     >>> w.round(2).tolist(), counts["updates"]
     ([0.6, 0.8], 1)
@@ -186,16 +178,11 @@ def run_protocol(seed, data, tables=("table1", "table3", "table5", "update_count
 
     Parameters
     ----------
-    seed : int or None
-        None for PA, which has no randomness; else the seed of the queries, the same for all cells.
+    seed : int or None. None for PA, which has no randomness; else the seed of the queries, the same for all cells.
     data : Bunch
-    tables : tuple of str
-        Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
+    tables : tuple of str. Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
 
-    Returns
-    -------
-    list of dict
-        ``table, model, variant, C, metric, value``: AUC and F1 in percent, or counts.
+    Returns a list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 in percent, or counts.
     """
     X_test, rows = scored_rows(data), []
     model = "PA" if seed is None else "APA"
@@ -232,16 +219,12 @@ def compare(runs, tolerance=0.02):
 
     Parameters
     ----------
-    runs : DataFrame
-        Long form as from `run_protocol` and `run_svm`; many rows per cell for the active learner.
+    runs : DataFrame. Long form as from `run_protocol` and `run_svm`; many rows per cell for the active learner.
     tolerance : float, default=0.02
         Largest difference of a deterministic cell that counts as reproduced; counts must be equal.
 
-    Returns
-    -------
-    DataFrame
-        The printed rows that ``runs`` covers, with ``recomputed`` (median), ``low`` and ``high`` (95 % range over
-        seeds), ``difference``, ``rank`` (share of seeds below the printed value) and ``mark``.
+    Returns a frame of the printed rows that ``runs`` covers, with ``recomputed`` (median), ``low`` and ``high`` (95 %
+    range over seeds), ``difference``, ``rank`` (share of seeds below the printed value) and ``mark``.
     """
     values = runs.astype({"C": float}).groupby(KEY, dropna=False)["value"].agg(list).reset_index()
     table = load_table("ezukwoke_zareian_2019").drop(columns="note").rename(columns={"value": "printed"})
@@ -263,12 +246,9 @@ def walk(variant, C, road, seed, data):
 
     Parameters
     ----------
-    variant : {"PA", "PA-I", "PA-II", "SVM"}
-        A rule, or LIBSVM, which only the changes of data and of scoring concern.
-    C, road, data
-        As in `learn` and `stream`.
-    seed : int or None
-        Seeds a random order of the rows; None is the order of the file, which ends at ``SHUFFLED``.
+    variant : {"PA", "PA-I", "PA-II", "SVM"}. A rule, or LIBSVM, which only the changes of data and of scoring concern.
+    C, road, data. As in `learn` and `stream`.
+    seed : int or None. Seeds a random order of the rows; None is the order of the file, which ends at ``SHUFFLED``.
     """
     X, y = stream(data, road=road)
     X_test = scored_rows(data, road)
@@ -322,22 +302,16 @@ def sound(model, variant, C, seed, data, noise=False, fold=False):
 
     Parameters
     ----------
-    model : {"PA", "APA", "SVM"}
-        Which learner.
+    model : {"PA", "APA", "SVM"}. Which learner.
     variant, C, data
         As in `learn` and `walk`; with ``C=None`` the SVM is the one the tables set against the classic rule.
-    seed : int
-        Seeds order and queries, and which labels or rows are taken.
-    noise : bool, default=False
-        Flip ``FLIPPED`` positive labels anywhere instead of at the start.
+    seed : int. Seeds order and queries, and which labels or rows are taken.
+    noise : bool, default=False. Flip ``FLIPPED`` positive labels anywhere instead of at the start.
     fold : bool, default=False
         Leave out the fold ``seed % 10`` of ten random ones. (Every tenth row would be all of one cylinder.)
 
-    Returns
-    -------
-    dict
-        ``auc``, ``f1`` (tuned threshold), ``f1_at_0`` in percent and ``mistakes`` on all rows of such
-        a stream, asked for or not (None for the SVM).
+    Returns a dict with ``auc``, ``f1`` (tuned threshold), ``f1_at_0`` in percent and ``mistakes`` on all rows of such a
+    stream, asked for or not (None for the SVM).
     """
     X, y = data.X_train, data.y_train
     if noise:
@@ -415,11 +389,9 @@ def cells(frame, metrics=("auc", "f1"), **where):
 
     Parameters
     ----------
-    frame : DataFrame
-        Long form: ``variant``, ``C``, ``metric``, ``value``, and a row per cell and run.
+    frame : DataFrame. Long form: ``variant``, ``C``, ``metric``, ``value``, and a row per cell and run.
     metrics : tuple of str, default=("auc", "f1")
-    **where
-        Other columns and the value they must have, such as ``table="table1", model="PA"``.
+    **where. Other columns and the value they must have, such as ``table="table1", model="PA"``.
     """
     for column, value in where.items():
         frame = frame[frame[column] == value]
@@ -435,14 +407,10 @@ def judge(protocol, sound, printed, swap=False):
     protocol, sound, printed : dict of str to array of shape (cells,) or (cells, runs)
         The figures the claims' expressions name. A claim whose figures are not all there is left out; where only the
         printed ones are missing, its entry ``printed`` is None.
-    swap : bool, default=False
-        Exchange the figures in each pair that a claim names, to see that its verdict turns.
+    swap : bool, default=False. Exchange the figures in each pair that a claim names, to see that its verdict turns.
 
-    Returns
-    -------
-    DataFrame
-        ``claim, quote, place``; whether it is true of each set of figures (None: open), by which test and with what
-        range of differences; and the `verdict`.
+    Returns a frame with ``claim, quote, place``; whether it is true of each set of figures (None: open), by which test
+    and with what range of differences; and the `verdict`.
     """
     evidence = {"printed": printed, "protocol": protocol, "sound": sound}
     tools, rows = {"above": above, "mostly_above": mostly_above, "both": both, "__builtins__": {}}, []

@@ -62,10 +62,8 @@ def misfire_blocks(n_rows, block_rows=65_536, seed=0):
 
     Parameters
     ----------
-    n_rows : int
-        Rows in all. A longer stream begins with the shorter one.
-    block_rows : int
-        Rows per block, the last may be shorter. The rows do not depend on it.
+    n_rows : int. Rows in all. A longer stream begins with the shorter one.
+    block_rows : int. Rows per block, the last may be shorter. The rows do not depend on it.
     seed : int
 
     Yields
@@ -75,11 +73,8 @@ def misfire_blocks(n_rows, block_rows=65_536, seed=0):
 
     Raises
     ------
-    ValueError
-        If `n_rows` is negative or `block_rows` is below 1.
+    ValueError. If `n_rows` is negative or `block_rows` is below 1.
 
-    Examples
-    --------
     >>> [len(y) for X, y in misfire_blocks(100_000, block_rows=40_000)]
     [40000, 40000, 20000]
     """
@@ -116,10 +111,8 @@ def lookalike(n_rows, n_features, *, share=0.5, nonzeros=None, seed=0):
     Parameters
     ----------
     n_rows, n_features : int
-    share : float
-        Part of the rows labelled +1.
-    nonzeros : int, optional
-        Ones per row of a binary CSR matrix, on average; without it X is dense and normal.
+    share : float. Part of the rows labelled +1.
+    nonzeros : int, optional. Ones per row of a binary CSR matrix, on average; without it X is dense and normal.
     seed : int
 
     Returns
@@ -127,8 +120,6 @@ def lookalike(n_rows, n_features, *, share=0.5, nonzeros=None, seed=0):
     X : float64 array or CSR matrix of shape (n_rows, n_features)
     y : int64 array of shape (n_rows,), values -1 and +1
 
-    Examples
-    --------
     >>> X, y = lookalike(200, 30, share=0.25, nonzeros=6)
     >>> X.format, X.shape, int((y == 1).sum())
     ('csr', (200, 30), 50)
