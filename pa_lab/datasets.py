@@ -19,7 +19,6 @@ import hashlib
 import io
 import os
 import sys
-import uuid
 import warnings
 import zlib
 from collections.abc import Callable
@@ -27,11 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pooch
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from pa_lab import store
 from pa_lab.stand_in import lookalike, misfire_stream
 
 try:
@@ -40,9 +41,6 @@ except ImportError:  # Windows: stale temporary files are left to the user there
     fcntl = None
 
 TIMEOUT = 10  # seconds without a byte before a download is given up
-LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
-UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
-_PROJECT = Path(__file__).resolve().parents[1]
 _LETTERS = {"g": 1, "b": -1, "M": 1, "R": -1}  # class letters of the UCI files
 
 
@@ -84,7 +82,7 @@ class Dataset:
     n_features: int
     files: tuple[File, ...]
     positive: tuple[float, ...] = (1,)  # labels of the text that become +1; all others become -1
-    nonzeros: int | None = None  # stored values per row: given for the sets kept as CSR
+    nonzeros: int = 0  # stored values per row of a set kept as CSR; 0 for a dense one
     first_column: int = 0  # of the features in a comma-separated file
     generate: Callable | None = None  # returns (X, y) of a set that is defined, not collected
 
@@ -96,100 +94,33 @@ def _twonorm(rows=7400, n_features=20, seed=0):
     return rng.standard_normal((rows, n_features)) + y[:, None] * (2 / np.sqrt(n_features)), y
 
 
-def _libsvm(file, rows, positives, digest, served=""):
-    return File(f"libsvm/{file}", LIBSVM + file + served, rows, positives, digest)
+def _registry():
+    """Read the table of the sets: a row per file, those of a set one after the other."""
+    table = pd.read_csv(Path(__file__).with_name("datasets.csv"), keep_default_na=False).astype({"withdrawn": bool})
+    for (name, title, width, positive, nonzeros, first), rows in table.groupby(list(table.columns[:6]), sort=False):
+        files = tuple(File(*row) for row in rows[table.columns[6:]].itertuples(index=False))
+        positive = tuple(map(float, positive.split()))
+        generate = _twonorm if name == "twonorm" else None
+        yield name, Dataset(name, title, width, files, positive, nonzeros, first, generate)
 
 
-def _uci(path, rows, positives, digest, withdrawn=False):
-    return File(f"uci/{path.split('/')[-1]}", UCI + path, rows, positives, digest, withdrawn)
-
-
-# fmt: off
-_ENTRIES = (
-    Dataset("ijcnn1", "engine misfires, in the order of time", 22, (
-        _libsvm("ijcnn1", 49_990, 4_853,
-                "d1ede14f5b5fdc4e7606970986eb1a9fe5968ff73ed305b096de8fa2c8abd5b0", ".bz2"),
-        _libsvm("ijcnn1.t", 91_701, 8_712,
-                "f6d98c9dcc4c1175bed6f5aee697971429a81e705a5768db071cb1fc3a35fb66", ".bz2"))),
-    Dataset("a9a", "census income above 50,000 dollars", 123, (
-        _libsvm("a9a", 32_561, 7_841, "d8ccd4340cbe1c2dfb3840430ad69b4eee472e17b9a878a509a847783174d323"),
-        _libsvm("a9a.t", 16_281, 3_846,
-                "cdf5ec527b3e84f4dc8bfdc4012fb6504f74a58bf1a43a36ded908fb4ae7804b")), nonzeros=14),
-    Dataset("w8a", "web pages by their words", 300, (
-        _libsvm("w8a", 49_749, 1_479,
-                "b206154ecaa2135af29db433f7a34064696c1102bd2d2c527b1c87c6c7c0c421"),), nonzeros=12),
-    Dataset("mushrooms", "mushrooms, 2 edible and 1 poisonous", 112, (
-        _libsvm("mushrooms", 8_124, 4_208,
-                "78c1ae7888003742fc88f2d3ed54d62b6109891e5655b53bbd84acaed49c2837"),), (2,), nonzeros=21),
-    Dataset("cod-rna", "RNA that codes no protein", 8, (
-        _libsvm("cod-rna", 59_535, 19_845,
-                "5789c714126fb6519431f87ffbe8d3b95bb0b0d0111fb5709dc9961a5ed6b17d"),)),
-    Dataset("phishing", "phishing web sites, 1 honest and 0 phishing", 68, (
-        _libsvm("phishing", 11_055, 6_157,
-                "aa2bf34be255b9d8c25f0bba55945c9511bf0bc3b4ce22c5465e286377cb8daf"),), nonzeros=30),
-    Dataset("german.numer", "credit risk, 1 bad and -1 good", 24, (
-        _libsvm("german.numer", 1_000, 300,
-                "56ebd1e867db7d7c1daeb427fc235189707b08e0f07745529e543290629da9c9"),)),
-    Dataset("svmguide1", "astroparticles", 4, (
-        _libsvm("svmguide1", 3_089, 2_000,
-                "727bb9a5fffe7f4f683516888718ef9ecfd735eafe6e316751d5a74663d52cc4"),
-        _libsvm("svmguide1.t", 4_000, 2_000,
-                "9ab93a48b2fc29531afa7781bcbf975b2340ab53103c3dba7e688f1104eed8f2"))),
-    Dataset("breast", "Wisconsin breast cancer, 2 benign and 4 malignant", 9, (
-        _uci("breast-cancer-wisconsin/breast-cancer-wisconsin.data", 683, 239,
-             "766c30823f4a6351496fbbeda57cb8d085faf58fefc9c0fd110def4575a0f478"),), (4,), first_column=1),
-    Dataset("diabetes", "Pima Indians diabetes", 8, (
-        _uci("pima-indians-diabetes/pima-indians-diabetes.data", 768, 268,
-             "7e2c234c8ac627b98cd291115c1cfc58b082435a122958fce19a4f93049a2e49", withdrawn=True),)),
-    Dataset("heart", "Cleveland heart disease, 0 absent and 1 to 4 present", 13, (
-        _uci("heart-disease/processed.cleveland.data", 297, 137,
-             "9c9d909ec4f215821b8fc25aa1776cbb921dc6bccb7967c6a853fa73ccac407b"),), (1, 2, 3, 4)),
-    Dataset("ionosphere", "radar returns, g good as 1 and b bad as -1", 34, (
-        _uci("ionosphere/ionosphere.data", 351, 225,
-             "08d4d4d2b46bd7dc3ba60d0c5b975c61275913fa8ca266db78c1d5d124d70ae4"),)),
-    Dataset("liver", "BUPA liver disorders; the class is the selector column, as in papers", 6, (
-        _uci("liver-disorders/bupa.data", 345, 200,
-             "462ee4a9b8bbcde5c51134944818dc1785d26fdc504c113fb6b67139acf3ea00"),), (2,)),
-    Dataset("sonar", "sonar echoes, M mine as 1 and R rock as -1", 60, (
-        _uci("undocumented/connectionist-bench/sonar/sonar.all-data", 208, 111,
-             "70441c5eae8667a9179187281a720ba999bde02b907aa147c7f7ee896a874b19"),)),
-    Dataset("twonorm", "Breiman's two normal clouds, generated", 20, (
-        File("", "Breiman (1996), Bias, variance, and arcing classifiers", 7_400, 3_700,
-             "bc14f400c7866c82e8f8ef9d00f0c7518d68354917ee71a035cd22870a97f42b"),),
-        generate=_twonorm),
-)
-# fmt: on
-REGISTRY = {entry.name: entry for entry in _ENTRIES}
+REGISTRY = dict(_registry())
 
 
 def names():
-    """Return the names of all registered sets.
-
-    Examples
-    --------
-    >>> "ijcnn1" in names()
-    True
-    """
+    """Return the names of all registered sets."""
     return list(REGISTRY)
 
 
 def content_digest(X, y):
-    """Return the sha256 of rows and labels, the same on every machine.
+    """Return the sha256 of rows and labels as 64 hexadecimal digits, the same on every machine.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
         Dense rows count as C-ordered little-endian float64; CSR as its data, int32 indices and int32 indptr.
-    y : array of shape (n,)
-        Counted as float64.
+    y : array of shape (n,). Counted as float64.
 
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
     >>> content_digest(np.eye(2), [1, -1])[:12]
     '3301fcc12bd8'
     """
@@ -208,31 +139,22 @@ def load(name, *, stand_in=None):
 
     Parameters
     ----------
-    name : str
-        One of `names()`.
+    name : str. One of `names()`.
     stand_in : bool, optional
         True: hand out the stand-in without a search. False: raise when the data cannot be had. By default the
         stand-in is the last resort, unless `PA_LAB_STAND_IN=1` asks for it.
 
-    Returns
-    -------
-    Bunch
-        `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered of
-        shape (n, d) or CSR with int32 indices; y int64, -1 or +1. Also `name`; `source` ("folder", "cache",
-        "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and
-        `digest_test`), the `content_digest` of the rows with the labels of the text; and `DESCR`.
+    Returns a Bunch: `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered
+    of shape (n, d) or CSR with int32 indices; y int64, -1 or +1. Also `name`; `source` ("folder", "cache",
+    "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and `digest_test`),
+    the `content_digest` of the rows with the labels of the text; and `DESCR`.
 
     Raises
     ------
-    ValueError
-        Unknown name.
-    DatasetError
-        A file in the data folder or at the original site is damaged, or a download cannot be stored.
-    UnavailableError
-        No copy can be had and `stand_in` is False.
+    ValueError. Unknown name.
+    DatasetError. A file in the data folder or at the original site is damaged, or a download cannot be stored.
+    UnavailableError. No copy can be had and `stand_in` is False.
 
-    Examples
-    --------
     >>> data = load("twonorm")
     >>> data.X.shape, data.source
     ((7400, 20), 'generated')
@@ -257,18 +179,9 @@ def load(name, *, stand_in=None):
 def available(name):
     """Say where `load` would find a set, without reading it or touching the network.
 
-    Parameters
-    ----------
-    name : str
-        One of `names()`.
+    It is in the "folder", in the "cache" or "generated", or, None, would have to be downloaded or replaced by a
+    stand-in.
 
-    Returns
-    -------
-    str or None
-        "folder", "cache", "generated", or None when it would have to be downloaded or replaced by a stand-in.
-
-    Examples
-    --------
     >>> available("twonorm")
     'generated'
     """
@@ -282,24 +195,12 @@ def available(name):
 
 
 def fetch(name):
-    """Bring the files of a set into the cache, from the data folder or the original site.
-
-    Parameters
-    ----------
-    name : str
-        One of `names()`.
-
-    Returns
-    -------
-    list of Path
-        The files in the cache.
+    """Bring the files of a set into the cache, from the data folder or the original site, and return their paths.
 
     Raises
     ------
-    ValueError
-        Unknown name.
-    DatasetError
-        A file is damaged, cannot be had or cannot be stored.
+    ValueError. Unknown name.
+    DatasetError. A file is damaged, cannot be had or cannot be stored.
     """
     dataset = _lookup(name)
     return [_fetch_file(dataset, file) for file in ([] if dataset.generate else dataset.files)]
@@ -325,12 +226,11 @@ def _bunch(dataset, parts, source, digests):
         f"{dataset.name}: {dataset.title}; {rows} rows x {dataset.n_features} features, "
         f"y = +1 for label {ones} and -1 for the rest. {origin}."
     )
-    bunch = Bunch(name=dataset.name, source=source, digest=digests[0], DESCR=descr)
-    if len(parts) == 1:
-        bunch.update(X=parts[0][0], y=parts[0][1])
-    else:
-        (X_train, y_train), (X_test, y_test) = parts
-        bunch.update(X_train=X_train, y_train=y_train, X_test=X_test, y_test=y_test, digest_test=digests[1])
+    bunch = Bunch(name=dataset.name, source=source, DESCR=descr)
+    for (X, y), digest, part in zip(parts, digests, ("_train", "_test"), strict=False):
+        if len(parts) == 1:
+            part = ""
+        bunch |= {f"X{part}": X, f"y{part}": y, "digest_test" if part == "_test" else "digest": digest}
     return bunch
 
 
@@ -342,7 +242,7 @@ def _data_folder():
     if not (value := os.environ.get("PA_LAB_DATA")):
         return None
     folder = Path(value).expanduser()
-    return folder if folder.exists() else _PROJECT / folder
+    return folder if folder.exists() else store.ROOT / folder
 
 
 def cache_folder():
@@ -378,25 +278,19 @@ def _load_file(dataset, file):
                 path.unlink()
     raw = _download(file)
     arrays = _parsed(dataset, file, raw, file.url)
-    _keep(_cached_path(file, raw), raw)
+    _keep(file, raw)
     return arrays, "download"
 
 
 def _fetch_file(dataset, file):
     _, source = _load_file(dataset, file)
     path = next(path for _, path in _copies(file))
-    if source != "folder":
-        return path
-    raw = _bytes(path)
-    return _keep(_cached_path(file, raw), raw)
+    return _keep(file, _bytes(path)) if source == "folder" else path
 
 
-def _cached_path(file, raw):
-    return cache_folder() / (file.path + (".bz2" if raw.startswith(b"BZh") else ""))
-
-
-def _keep(path, raw):
+def _keep(file, raw):
     """Store bytes in the cache; that they cannot be is an error, since they had to be fetched."""
+    path = cache_folder() / (file.path + (".bz2" if raw.startswith(b"BZh") else ""))
     try:
         with _replacing(path) as out:
             out.write(raw)
@@ -432,35 +326,31 @@ def _download(file):
 
 def _read(dataset, file, raw, where):
     """Parse the bytes of one file, check them against the registry, return X and y as in the text."""
-    reject = functools.partial(_rejected, file, where)
+
+    def rejected(problem):
+        return DatasetError(f"{where} {problem}: replace it with a good copy of {file.address}")
+
     try:
         text = bz2.decompress(raw) if raw.startswith(b"BZh") else raw
-    except (OSError, ValueError) as error:
-        raise reject(f"is cut or damaged ({error})") from error
-    if text.lstrip()[:1] == b"<":
-        raise reject("is an HTML page, not data")
-    try:
+        if text.lstrip()[:1] == b"<":
+            raise rejected("is an HTML page, not data")
         X, y = (_read_csv if file.path.startswith("uci/") else _read_svmlight)(text, dataset)
-    except ValueError as error:
-        raise reject(f"is cut or damaged ({str(error).splitlines()[0]})") from error
+    except (OSError, ValueError) as error:
+        raise rejected(f"is cut or damaged ({str(error).splitlines()[0]})") from error
     if X.shape != (file.rows, dataset.n_features):
         shapes = f"{X.shape[0]} x {X.shape[1]} values instead of {file.rows} x {dataset.n_features}"
-        raise reject(f"is cut or another file ({shapes})")
+        raise rejected(f"is cut or another file ({shapes})")
     if (digest := content_digest(X, y)) != file.digest:
-        raise reject(f"has digest {digest[:12]} instead of {file.digest[:12]}")
+        raise rejected(f"has digest {digest[:12]} instead of {file.digest[:12]}")
     return X, y
-
-
-def _rejected(file, where, problem):
-    return DatasetError(f"{where} {problem}: replace it with a good copy of {file.address}")
 
 
 def _read_svmlight(text, dataset):
     X, y = load_svmlight_file(io.BytesIO(text), n_features=dataset.n_features, zero_based=False)
-    if dataset.nonzeros is None:
+    if not dataset.nonzeros:
         return np.ascontiguousarray(X.toarray()), y
     X.sort_indices()
-    return _csr(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32), X.shape), y
+    return sp.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape), y
 
 
 def _read_csv(text, dataset):
@@ -471,45 +361,35 @@ def _read_csv(text, dataset):
     return np.ascontiguousarray(table[:, dataset.first_column : -1]), table[:, -1].copy()
 
 
-def _csr(data, indices, indptr, shape):
-    return sp.csr_matrix((data, indices, indptr), shape=shape)
-
-
 # --- The parsed copy --------------------------------------------------------------------------------------
 
 
 def _parsed(dataset, file, raw, where):
-    """Return the arrays of one file, from the parsed copy in the cache if there is one.
+    """Return the arrays of one file, from the parsed copy in the cache if there is a sound one.
 
     It is named after the sha256 of the bytes it came from, so it can only be missing, never out of date.
     """
     path = cache_folder() / "parsed" / f"{hashlib.sha256(raw).hexdigest()}.npz"
-    if (arrays := _read_parsed(dataset, file, path)) is not None:
-        return arrays
+    with contextlib.suppress(Exception):  # whatever is wrong with it, it can be made again
+        X, y = _read_parsed(dataset, file, path)
+        if content_digest(X, y) == file.digest:
+            return X, y
     X, y = _read(dataset, file, raw, where)
-    arrays = {"X": X} if dataset.nonzeros is None else {k: getattr(X, k) for k in ("data", "indices", "indptr")}
+    arrays = {k: getattr(X, k) for k in ("data", "indices", "indptr")} if dataset.nonzeros else {"X": X}
     try:
         with _replacing(path) as out:
-            np.savez(out, digest=file.digest, y=y, **arrays)
+            np.savez(out, y=y, **arrays)
     except OSError as error:
         _warn_unwritable(str(path.parent), error.strerror)
     return X, y
 
 
 def _read_parsed(dataset, file, path):
-    """Return the parsed copy, or None if there is no sound one; the zip format brings its own checksums."""
-    try:
-        with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
-            if str(saved["digest"]) != file.digest:
-                return None
-            y, shape = saved["y"], (file.rows, dataset.n_features)
-            if dataset.nonzeros is None:
-                X = saved["X"]
-            else:
-                X = _csr(saved["data"], saved["indices"], saved["indptr"], shape)
-    except Exception:  # whatever is wrong with it, it can be made again
-        return None
-    return (X, y) if X.shape == shape and y.shape == shape[:1] else None
+    with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
+        if not dataset.nonzeros:
+            return saved["X"], saved["y"]
+        parts = saved["data"], saved["indices"], saved["indptr"]
+        return sp.csr_matrix(parts, shape=(file.rows, dataset.n_features)), saved["y"]
 
 
 @functools.cache
@@ -523,36 +403,22 @@ def _warn_unwritable(folder, reason):
 
 @contextlib.contextmanager
 def _replacing(path):
-    """Open a temporary file that becomes `path` at the end, in one step, or is removed on any error.
+    """As `store.replacing`, for a file of the cache, whose lock writers share.
 
-    A killed process leaves its temporary file. The next writer that finds itself alone, which a lock on the
-    cache folder tells, removes it.
+    A killed process leaves its temporary file. The next writer that finds itself alone removes it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _writing(cache_folder()):
-        part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-        try:
-            with open(part, "xb") as out:
-                yield out
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _writing(cache):
-    """Hold the cache's lock, shared among writers; sweep first if there is no other."""
-    if fcntl is None:
-        yield
-        return
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
     with open(cache / ".lock", "ab") as lock:
-        with contextlib.suppress(OSError):  # another writer is at work, or the file system knows no locks
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for stale in cache.glob("*/*.part"):
-                stale.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_SH)
-        yield
+        if fcntl:
+            with contextlib.suppress(OSError):  # another writer is at work, or the file system knows no locks
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for stale in cache.glob("*/.*.tmp"):
+                    stale.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_SH)
+        with store.replacing(path) as out:
+            yield out
 
 
 # --- The stand-in -----------------------------------------------------------------------------------------
@@ -560,8 +426,6 @@ def _writing(cache):
 
 def _load_stand_in(dataset, why):
     """Generate rows in the form of a set, loudly."""
-    from pa_lab import store  # here, so that reading real data does not depend on it
-
     warnings.warn(
         f"STAND-IN DATA for {dataset.name!r}: generated rows that say nothing of the real set ({why})",
         StandInWarning,
@@ -575,7 +439,7 @@ def _load_stand_in(dataset, why):
     else:
         share = _positive_share(dataset)
         seed = zlib.crc32(dataset.name.encode())
-        X, y = lookalike(sum(rows), dataset.n_features, share=share, nonzeros=dataset.nonzeros, seed=seed)
+        X, y = lookalike(sum(rows), dataset.n_features, share=share, nonzeros=dataset.nonzeros or None, seed=seed)
         parts = [(X[stop - n : stop], y[stop - n : stop]) for n, stop in zip(rows, np.cumsum(rows), strict=True)]
     return _bunch(dataset, parts, "stand-in", [content_digest(X, y) for X, y in parts])
 
@@ -596,48 +460,42 @@ def _row_cap():
 
 def _list():
     print(f"{'name':<14}{'rows':>17}  features  positives  found in")
-    for dataset in REGISTRY.values():
+    for name, dataset in REGISTRY.items():
         rows = " + ".join(f"{file.rows:,}" for file in dataset.files)
-        share = _positive_share(dataset)
-        where = available(dataset.name) or "-"
-        print(f"{dataset.name:<14}{rows:>17}  {dataset.n_features:>8}  {share:>9.1%}  {where}")
-    return 0
+        found = available(name) or "-"
+        print(f"{name:<14}{rows:>17}  {dataset.n_features:>8}  {_positive_share(dataset):>9.1%}  {found}")
 
 
 def _fetch_all(wanted):
     for name in wanted:
-        paths = fetch(name)
-        print("\n".join(map(str, paths)) if paths else f"{name} is generated: nothing to fetch")
-    return 0
+        print("\n".join(map(str, fetch(name))) or f"{name} is generated: nothing to fetch")
 
 
 def _verify():
-    """Check every copy found, from its raw bytes; the parsed copies are not asked."""
-    damaged = 0
-    for dataset in REGISTRY.values():
-        for file in () if dataset.generate else dataset.files:
-            for _, path in _copies(file):
-                try:
-                    _read(dataset, file, _bytes(path), path)
-                    print(f"good     {path}")
-                except DatasetError as error:
-                    damaged += 1
-                    print(f"DAMAGED  {error}")
-    return 1 if damaged else 0
+    """Check every copy found, from its raw bytes, and say whether one is damaged; parsed copies are not asked."""
+    damaged = False
+    files = [(dataset, file) for dataset in REGISTRY.values() if not dataset.generate for file in dataset.files]
+    for dataset, file, path in ((*pair, path) for pair in files for _, path in _copies(pair[1])):
+        try:
+            _read(dataset, file, _bytes(path), path)
+            print(f"good     {path}")
+        except DatasetError as error:
+            damaged = True
+            print(f"DAMAGED  {error}")
+    return damaged
 
 
 def main(argv=None):
     """Run the command line: list, `fetch NAME...` or `verify`; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m pa_lab.datasets", description="List, fetch, verify data.")
-    commands = parser.add_subparsers(dest="command")
-    fetch_parser = commands.add_parser("fetch", help="bring sets into the cache")
-    fetch_parser.add_argument("names", nargs="+", metavar="NAME")
-    commands.add_parser("verify", help="check every file found")
-    arguments = parser.parse_args(argv)
+    commands = parser.add_subparsers()
+    fetching = commands.add_parser("fetch", help="bring sets into the cache")
+    fetching.add_argument("wanted", nargs="+", metavar="NAME")
+    fetching.set_defaults(run=_fetch_all)
+    commands.add_parser("verify", help="check every file found").set_defaults(run=_verify)
+    arguments = vars(parser.parse_args(argv))
     try:
-        if arguments.command == "fetch":
-            return _fetch_all(arguments.names)
-        return _verify() if arguments.command == "verify" else _list()
+        return int(bool(arguments.pop("run", _list)(**arguments)))
     except (DatasetError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import chain, product
@@ -38,20 +39,12 @@ def scores(y, decision, threshold=0.0):
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
-        True labels in {-1, +1}, both present.
-    decision : ndarray of shape (n,)
-        Decision values; above ``threshold`` means +1.
+    y : ndarray of shape (n,). True labels in {-1, +1}, both present.
+    decision : ndarray of shape (n,). Decision values; above ``threshold`` means +1.
     threshold : float, default=0.0
-        Where to cut.
 
-    Returns
-    -------
-    dict
-        A fraction (MCC: from -1 to 1) for each name in ``METRICS``.
+    Returns a fraction (MCC: from -1 to 1) for each name in ``METRICS``.
 
-    Examples
-    --------
     >>> scores(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))["accuracy"]
     0.75
     """
@@ -118,6 +111,9 @@ def grid(**axes):
     >>> grid(C=[0.1, 1.0], seed=range(2))[1]
     {'C': 0.1, 'seed': 1}
     """
+    for name, values in axes.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise TypeError(f"{name} must be a list of values to try, such as [{values!r}]; got {values!r}.")
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
@@ -129,24 +125,14 @@ def sweep(run, settings, n_jobs=2, label="runs", **shared):
 
     Parameters
     ----------
-    run : callable
-        Returns a dict of results, or a list of such dicts.
-    settings : list of dict
-        What to call it with, as from `grid`.
-    n_jobs : int, default=2
-        Number of worker processes.
-    label : str, default="runs"
-        Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides it.
-    **shared
-        Arguments that are the same for every call, such as the data.
+    run : callable. Returns a dict of results, or a list of such dicts.
+    settings : list of dict. What to call it with, as from `grid`.
+    n_jobs : int, default=2. Number of worker processes.
+    label : str, default="runs". Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides it.
+    **shared. Arguments that are the same for every call, such as the data.
 
-    Returns
-    -------
-    DataFrame
-        A row per result, in the order of the settings: the setting's columns, then the result's.
+    Returns a frame with a row per result, in the order of the settings: the setting's columns, then the result's.
 
-    Examples
-    --------
     >>> sweep(lambda C: {"twice": 2 * C}, grid(C=[1, 2]), n_jobs=1)["twice"].tolist()
     [2, 4]
     """
@@ -168,21 +154,13 @@ def summarize(frame, by, values):
 
     Parameters
     ----------
-    frame : DataFrame
-        A row per run.
-    by : str or list of str
-        Grouping columns.
-    values : list of str
-        Columns to summarize.
+    frame : DataFrame. A row per run.
+    by : str or list of str. Grouping columns.
+    values : list of str. Columns to summarize.
 
-    Returns
-    -------
-    DataFrame
-        Grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``, ``V_high``; the last
-        three are equal to 0 or the mean where there is one run only.
+    Returns a frame with the grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``,
+    ``V_high``. One run alone has spread 0.
 
-    Examples
-    --------
     >>> runs = pd.DataFrame({"rule": ["PA", "PA"], "f1": [0.4, 0.6]})
     >>> summarize(runs, "rule", ["f1"]).round(2).to_csv(index=False).split()
     ['rule,n,f1,f1_sd,f1_low,f1_high', 'PA,2,0.5,0.14,-0.77,1.77']
@@ -199,30 +177,19 @@ def summarize(frame, by, values):
 
 
 def paired(frame, column, one, other, by, values, pair="seed"):
-    """Paired differences between two ways of doing something, and their 95 % intervals.
+    """Differences ``one`` minus ``other`` between two ways of doing something, in pairs, with 95 % intervals.
 
     Parameters
     ----------
-    frame : DataFrame
-        A row per run.
-    column : str
-        Tells the ways apart.
-    one, other : object
-        Values of ``column``: the difference is ``one`` minus ``other``.
-    by : list of str
-        Grouping columns.
-    values : list of str
-        Columns to compare.
+    frame : DataFrame. A row per run.
+    column : str. Tells the ways apart.
+    one, other : object. Two of its values.
+    by, values : list of str. Columns to group by and to compare.
     pair : str, default="seed"
-        What a pair of runs has in common within its group.
+        What a pair of runs has in common within its group; pairs with one half missing are left out.
 
-    Returns
-    -------
-    DataFrame
-        As `summarize` of the differences; pairs with one half missing are left out.
+    Returns what `summarize` says of the differences.
 
-    Examples
-    --------
     >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
     >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
     [[0.2, -1.07]]
@@ -248,20 +215,13 @@ def corrected_t_test(differences, n_train=1, n_test=0):
 
     Parameters
     ----------
-    differences : array of shape (k,)
-        Score of one method minus score of the other, by split.
+    differences : array of shape (k,). Score of one method minus score of the other, by split.
     n_train, n_test : int, default=1 and 0
-        Rows a split trains and tests on. The default leaves the ordinary paired t-test, for runs that share no rows
-        drawn at random.
+        Rows a split trains and tests on; the default leaves the ordinary paired t-test, for independent runs.
 
-    Returns
-    -------
-    dict
-        ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``, and ``effect``, the mean in standard deviations
-        of one difference.
+    Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``, and ``effect``, the mean in
+    standard deviations of one difference.
 
-    Examples
-    --------
     >>> corrected_t_test([0.1, 0.2, 0.3], 90, 10)["p"] < 0.15
     True
     """
@@ -274,14 +234,8 @@ def corrected_t_test(differences, n_train=1, n_test=0):
     error = np.sqrt(1 / k + n_test / n_train) * sd
     half = stats.t.ppf(0.975, k - 1) * error
     t, effect = (mean / scale if scale > 0 else np.copysign(np.inf, mean) if mean else 0.0 for scale in (error, sd))
-    return {
-        "mean": float(mean),
-        "low": float(mean - half),
-        "high": float(mean + half),
-        "t": float(t),
-        "p": float(2 * stats.t.sf(abs(t), k - 1)),
-        "effect": float(effect),
-    }
+    found = {"mean": mean, "low": mean - half, "high": mean + half, "t": t, "p": 2 * stats.t.sf(abs(t), k - 1)}
+    return {name: float(value) for name, value in (found | {"effect": effect}).items()}
 
 
 def in_words(test, first, second, score):
@@ -301,21 +255,11 @@ def standard_errors_apart(ours, published, sd, n, digits):
 
     Parameters
     ----------
-    ours : array of shape (k,)
-        Our runs.
-    published, sd : float
-        The published mean and standard deviation.
-    n : int
-        Runs behind the published mean.
-    digits : int
-        Decimals printed: a mean rounded to them is off by a uniform error, whose variance counts too.
+    ours : array of shape (k,). Our runs.
+    published, sd : float. The published mean and standard deviation.
+    n : int. Runs behind the published mean.
+    digits : int. Decimals printed: a mean rounded to them is off by a uniform error, whose variance counts too.
 
-    Returns
-    -------
-    float
-
-    Examples
-    --------
     >>> round(standard_errors_apart([1.0, 2.0, 3.0], 1.0, 1.0, 3, 6), 3)
     1.225
     """
@@ -324,67 +268,38 @@ def standard_errors_apart(ours, published, sd, n, digits):
     return float((np.mean(ours) - published) / error)
 
 
-def cross_validate(estimators, X, y, splits, score=scores, n_jobs=2, label="folds"):
+def cross_validate(estimators, X, y, splits, n_jobs=2, label="folds"):
     """Fit each named estimator on each split's training rows and score it on the rest.
 
     Parameters
     ----------
-    estimators : dict of str to estimator
-        What to compare.
+    estimators : dict of str to estimator. What to compare.
     X, y : arrays of shape (n, d) and (n,)
-        Training data.
     splits : list of (train, test) index arrays
         For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
-    score : callable, default=scores
-        ``score(y, decision)`` returning a dict.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``fold`` and the scores.
+    Returns a frame with columns ``method``, ``fold`` and the `scores`.
     """
-    return sweep(
-        _one_fold, grid(method=list(estimators), fold=range(len(splits))), n_jobs, label,
-        estimators=estimators, X=X, y=y, splits=splits, score=score,
-    )  # fmt: skip
-
-
-def _one_fold(method, fold, estimators, X, y, splits, score):
-    train, test = splits[fold]
-    model = clone(estimators[method]).fit(X[train], y[train])
-    return score(y[test], decide(model, X[test]))
+    return _by_fold(estimators, [{}], X, y, splits, n_jobs, label)
 
 
 def tuning_curves(estimators, values, X, y, splits, n_jobs=2, label="tuning"):
-    """Cross-validated scores of each named estimator at each value of C.
-
-    Parameters
-    ----------
-    estimators : dict of str to estimator
-        What to tune; each has a parameter ``C``.
-    values : sequence of float
-        The grid.
-    X, y, splits
-        As in `cross_validate`.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``fold``, ``C`` and the scores.
-    """
-    return sweep(
-        _one_fold_all_C, grid(method=list(estimators), fold=range(len(splits))), n_jobs, label,
-        estimators=estimators, values=values, X=X, y=y, splits=splits,
-    )  # fmt: skip
+    """As `cross_validate`, at each value of the parameter ``C``, which becomes a column after ``fold``."""
+    return _by_fold(estimators, grid(C=values), X, y, splits, n_jobs, label)
 
 
-def _one_fold_all_C(method, fold, estimators, values, X, y, splits):
+def _by_fold(estimators, tried, X, y, splits, n_jobs, label):
+    folds, shared = grid(method=list(estimators), fold=range(len(splits))), {"X": X, "y": y, "splits": splits}
+    return sweep(_one_fold, folds, n_jobs, label, estimators=estimators, tried=tried, **shared)
+
+
+def _one_fold(method, fold, estimators, tried, X, y, splits):
     train, test = splits[fold]
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
     rows = []
-    for C in values:
-        model = clone(estimators[method]).set_params(C=C).fit(X_train, y_train)
-        rows.append({"C": C} | scores(y_test, decide(model, X_test)))
+    for setting in tried:
+        model = clone(estimators[method]).set_params(**setting).fit(X_train, y_train)
+        rows.append(setting | scores(y_test, decide(model, X_test)))
     return rows
 
 
@@ -393,21 +308,15 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
 
     Parameters
     ----------
-    estimators : dict of str to estimator
-        What to tune; one without an effect of C (PA) is only fitted.
-    values, X, y
-        As in `tuning_curves`.
+    estimators : dict of str to estimator. What to tune; one without an effect of C (PA) is only fitted.
+    values : sequence of float. What to try for C.
+    X, y : arrays of shape (n, d) and (n,)
     score : str or list of str, default="f1"
         Which of ``METRICS`` to maximise; of equally good values of C the smallest is taken.
     folds : int, default=3
-        Number of folds.
-    seed : int, default=0
-        Seed of the folds.
+    seed : int, default=0. Seed of the folds.
 
-    Returns
-    -------
-    dict
-        By name, or by (name, score) for a list of scores: fitted copies; the chosen value is their ``C``.
+    Returns a dict by name, or by (name, score) for a list of scores: fitted copies; the chosen value is their ``C``.
     """
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
     wanted = [score] if isinstance(score, str) else score
@@ -415,7 +324,7 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
     for name, estimator in estimators.items():
         best = dict.fromkeys(wanted, values[0])
         if getattr(estimator, "variant", None) != "PA":
-            scored = (_one_fold_all_C(name, fold, estimators, values, X, y, splits) for fold in range(folds))
+            scored = (_one_fold(name, fold, estimators, grid(C=values), X, y, splits) for fold in range(folds))
             best = pd.DataFrame(chain.from_iterable(scored)).groupby("C")[wanted].mean().idxmax()
         for by in wanted:
             tuned[name if by is score else (name, by)] = clone(estimator).set_params(C=float(best[by])).fit(X, y)
@@ -423,24 +332,8 @@ def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
 
 
 def best_C(curves, score, by="method"):
-    """The C with the highest mean score over the folds, by group; of equal ones the smallest.
+    """The C with the highest mean of the column ``score``, by group, in `tuning_curves`; of equal ones the smallest.
 
-    Parameters
-    ----------
-    curves : DataFrame
-        As from `tuning_curves`.
-    score : str
-        Column to maximise.
-    by : str or list of str, default="method"
-        Grouping columns.
-
-    Returns
-    -------
-    Series
-        C, indexed by group.
-
-    Examples
-    --------
     >>> curves = pd.DataFrame({"method": "PA-I", "C": [1.0, 2.0, 1.0, 2.0], "f1": [0.1, 0.3, 0.2, 0.2]})
     >>> best_C(curves, "f1").to_dict()
     {'PA-I': 2.0}
@@ -458,14 +351,10 @@ def progressive(model, X, y, every=500):
     model : PAClassifier or PARegressor
         Fed through ``partial_fit``; its own counters are read, so each mistake was made before its update.
     X, y : arrays of shape (n, d) and (n,)
-        The stream.
-    every : int, default=500
-        Rows between two readings.
+    every : int, default=500. Rows between two readings.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``seen``, ``mistakes``, ``updates``, ``queries``; a row every so many examples and one at the end.
+    Returns a frame with columns ``seen``, ``mistakes``, ``updates``, ``queries``; a row every so many examples and one
+    at the end.
     """
     if not every >= 1:
         raise ValueError(f"every must be at least 1 row; got {every!r}.")
@@ -478,21 +367,9 @@ def progressive(model, X, y, every=500):
 
 
 def permuted_runs(estimators, X, y, runs=20, n_jobs=2):
-    """One pass of each named estimator over the rows in random order, several times.
+    """One pass of each named `PAClassifier` over the rows in random orders, seeded 0, 1, ..., the same for each.
 
-    Parameters
-    ----------
-    estimators : dict of str to PAClassifier
-        Each sees the same orders.
-    X, y : arrays of shape (n, d) and (n,)
-        The rows.
-    runs : int, default=20
-        Number of orders, seeded 0, 1, ...
-
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
+    Returns a frame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
     """
     settings = grid(method=list(estimators), seed=range(runs))
     return sweep(_one_order, settings, n_jobs, "orders", estimators=estimators, X=X, y=y)
@@ -512,17 +389,11 @@ def trace(model, X, y):
     model : PAClassifier (two classes) or PARegressor
         Fitted as by ``fit`` with ``max_iter=1, shuffle=False, warm_start=False``.
     X, y : arrays of shape (n, d) and (n,)
-        The stream.
 
-    Returns
-    -------
-    DataFrame
-        A row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss`` before the
-        update: of the tube in regression, of the hinge otherwise, PALS included; ``asked``, whether the learner read
-        the label.
+    Returns a frame with a row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss``
+    before the update: of the tube in regression, of the hinge otherwise, PALS included; ``asked``, whether the
+    learner read the label.
 
-    Examples
-    --------
     >>> from pa_lab import PAClassifier
     >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
     [[0.0, 0.25, 1.0, True], [0.5, 1.0, 1.5, True]]
@@ -552,19 +423,12 @@ def first_reach(x, curve, target):
 
     Parameters
     ----------
-    x : array of shape (n,)
-        Positive and rising: the labels a method asked for, say.
-    curve : array of shape (n,)
-        What it reached with them. Where it falls, its best so far stands.
+    x : array of shape (n,). Positive and rising: the labels a method asked for, say.
+    curve : array of shape (n,). What it reached with them. Where it falls, its best so far stands.
     target : float
 
-    Returns
-    -------
-    float
-        ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
+    Returns ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
 
-    Examples
-    --------
     >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
     (10.0, inf)
     """
@@ -583,21 +447,11 @@ def flip_labels(y, rate, rng, among=None):
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
-        Labels in {-1, +1}.
-    rate : float in [0, 1]
-        Share of the candidates to flip, rounded to a whole number of rows.
+    y : ndarray of shape (n,). Labels in {-1, +1}.
+    rate : float in [0, 1]. Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
-        Source of the draw.
-    among : {-1, +1} or None, default=None
-        Flip only labels of this sign.
+    among : {-1, +1} or None, default=None. Flip only labels of this sign.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
     >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
     np.float64(0.0)
     """
@@ -637,14 +491,11 @@ def stream_cost(marks, seed=0):
     marks : sequence of int
         Numbers of rows, at least a block of 50,000 apart, after which to take a reading; the last is the length of
         the stream.
-    seed : int, default=0
-        Seed of the stream (`pa_lab.stand_in.misfire_blocks`).
+    seed : int, default=0. Seed of the stream (`pa_lab.stand_in.misfire_blocks`).
 
-    Returns
-    -------
-    DataFrame
-        Columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with generating the
-        rows; ``peak_mb``, the most memory this process ever held: call through `apart` to measure the stream alone.
+    Returns a frame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
+    generating the rows; ``peak_mb``, the most memory this process ever held: call through `apart` to measure the
+    stream alone.
     """
     import resource  # not on Windows
 

@@ -10,14 +10,13 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from scipy.spatial.distance import pdist, squareform
 
 from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
 from pa_lab.batch import learn_batches
 from pa_lab.evaluation import corrected_t_test, flip_labels, grid, scores, sweep
 from pa_lab.linear import PAClassifier
-from pa_lab.rows import score
+from pa_lab.published import decide
 from pa_lab.rules import VARIANTS
 
 METHODS = {"BPAI": "PA-I", "BPAII": "PA-II", "BPALS": "PALS"}
@@ -56,15 +55,11 @@ def kernel_pass(K, y, order, method, C, batch_size):
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Kernel values of the whole database.
-    y : ndarray of shape (n,)
-        Labels in {-1, +1}.
-    order : ndarray of int
-        The rows to learn from, as they come.
+    K : ndarray of shape (n, n). Kernel values of the whole database.
+    y : ndarray of shape (n,). Labels in {-1, +1}.
+    order : ndarray of int. The rows to learn from, as they come.
     method : {"BPAI", "BPAII", "BPALS"}
-    C : float
-    batch_size : int
+    C, batch_size : float, int
 
     Returns
     -------
@@ -73,8 +68,6 @@ def kernel_pass(K, y, order, method, C, batch_size):
     w : ndarray of shape (n + 1,)
         Coefficients by row, and the bias.
 
-    Examples
-    --------
     >>> trace, w = kernel_pass(np.eye(2), np.array([1.0, -1.0]), np.array([1]), "BPALS", 0.5, 1)
     >>> trace.round(3).tolist(), w.round(3).tolist()
     ([[0.0, 0.333]], [0.0, -0.333, -0.333])
@@ -87,21 +80,13 @@ def kernel_pass(K, y, order, method, C, batch_size):
     return trace, W[0]
 
 
-@njit(cache=True, nogil=True)
-def _scores(K, rows, w, base):
-    out = np.empty(len(rows))
-    for t in range(len(rows)):
-        out[t] = score(K, None, base, rows[t], 1.0, w, 0)
-    return out
-
-
 def predict(K, rows, w):
     """Scores of some rows of a database under the coefficients of a `kernel_pass`.
 
     >>> predict(np.eye(2), np.array([0, 1]), np.array([2.0, 0.0, 0.5])).tolist()
     [2.5, 0.5]
     """
-    return _scores(K, rows, w[None], np.zeros((1, len(K))))
+    return decide(K[rows], w[:-1]) + w[-1]
 
 
 def wrong(p, y):
@@ -115,13 +100,10 @@ def tune(X, y, subsamples, methods=tuple(METHODS), batches=BATCHES, width="2 sig
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-    subsamples : list of ndarray of int
-        Rows, as they come.
+    subsamples : list of ndarray of int. Rows, as they come.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``B``, ``C``, ``sigma``, ``error``. Of equal errors the least C, then sigma, counts.
+    Returns a frame with columns ``method``, ``B``, ``C``, ``sigma``, ``error``. Of equal errors the least C, then
+    sigma, counts.
     """
     settings = grid(sigma=list(sigmas), subsample=range(len(subsamples)))
     squares = [pdist(X[rows], "sqeuclidean") for rows in subsamples]
@@ -157,30 +139,21 @@ def trials(X, y, chosen, parts, width="2 sigma^2", flips=(0.0,), paths=False):
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-    chosen : DataFrame
-        From `tune`.
-    parts : list of (train, test)
-        From `splits`.
+    chosen : DataFrame. From `tune`.
+    parts : list of (train, test). From `splits`.
     width : str in ``WIDTHS``
-    flips : sequence of float
-        Shares of the training labels to flip. Errors are counted by the true labels.
-    paths : bool
-        Also follow the test error along the stream, for its variation; see `variation`.
+    flips : sequence of float. Shares of the training labels to flip. Errors are counted by the true labels.
+    paths : bool. Also follow the test error along the stream, for its variation; see `variation`.
 
-    Returns
-    -------
-    DataFrame
-        Columns of ``chosen``, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``, ``updates``, and
-        ``curve``: the cumulative error after each example.
+    Returns a frame with the columns of ``chosen``, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``,
+    ``updates``, and ``curve``: the cumulative error after each example.
     """
-    squares = pdist(X, "sqeuclidean")
-    frames = []
-    for sigma, runs in chosen.groupby("sigma"):
-        frames.append(
-            sweep(_trial, grid(trial=range(len(parts)), flip=list(flips)), label=f"sigma {sigma:g}", parts=parts, y=y,
-                  K=rbf(squares, sigma, width), chosen=runs.to_dict("records"), paths=paths)
-        )  # fmt: skip
-    return pd.concat(frames, ignore_index=True)
+    squares, settings = pdist(X, "sqeuclidean"), grid(trial=range(len(parts)), flip=list(flips))
+    return pd.concat([
+        sweep(_trial, settings, label=f"sigma {sigma:g}", parts=parts, y=y, K=rbf(squares, sigma, width),
+              chosen=runs[["method", "B", "C", "sigma"]].to_dict("records"), paths=paths)
+        for sigma, runs in chosen.groupby("sigma")
+    ], ignore_index=True)  # fmt: skip
 
 
 def _trial(trial, flip, parts, y, K, chosen, paths):
@@ -191,9 +164,12 @@ def _trial(trial, flip, parts, y, K, chosen, paths):
     for run in chosen:
         trace, w = kernel_pass(K, heard, train, run["method"], run["C"], run["B"])
         curve = np.cumsum(wrong(trace[:, 0], y[train])) / seen
-        result = {"method": run["method"], "B": run["B"], "C": run["C"], "sigma": run["sigma"], "online": curve[-1],
-                  "test": wrong(predict(K, test, w), y[test]).mean(), "updates": np.count_nonzero(trace[:, 1]),
-                  "curve": curve}  # fmt: skip
+        result = run | {
+            "online": curve[-1],
+            "test": wrong(predict(K, test, w), y[test]).mean(),
+            "updates": np.count_nonzero(trace[:, 1]),
+            "curve": curve,
+        }
         if paths:
             path = error_path(K, y, heard, train, test, trace[:, 1], run["B"])
             result |= {"rough_test": variation(path), "rough_online": variation(curve)}
@@ -225,15 +201,11 @@ def stream_trials(X, y, X_test, y_test, orders, batches=BATCHES, Cs=CS, fit_inte
 
     Parameters
     ----------
-    X, y, X_test, y_test : arrays
-        Training and test part.
-    orders : list of ndarray of int
-        Orders of the training rows; the last one is for tuning only.
+    X, y, X_test, y_test : arrays. Training and test part.
+    orders : list of ndarray of int. Orders of the training rows; the last one is for tuning only.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``B``, ``C``, ``order``, ``online`` and ``updates`` (shares of rows), and the test scores.
+    Returns a frame with columns ``method``, ``B``, ``C``, ``order``, ``online`` and ``updates`` (shares of rows), and
+    the test scores.
     """
 
     def learn(rows, method, B, C):
@@ -260,15 +232,11 @@ def against_published(summary, published):
 
     Parameters
     ----------
-    summary : DataFrame
-        From `evaluation.summarize` by ``database``, ``method``, ``B``, of ``test``.
-    published : DataFrame
-        ``published.load_table("perez_suay_table2")``.
+    summary : DataFrame. From `evaluation.summarize` by ``database``, ``method``, ``B``, of ``test``.
+    published : DataFrame. ``published.load_table("perez_suay_table2")``.
 
-    Returns
-    -------
-    DataFrame
-        A row per cell: ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``, ``theirs_ci``, ``overlap``.
+    Returns a frame with a row per cell: ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``,
+    ``theirs_ci``, ``overlap``.
     """
     theirs = published.set_axis(["database", "method", "B", "theirs", "theirs_ci"], axis=1)
     ours = summary.assign(ours=100 * summary["test"], ours_ci=100 * (summary["test_high"] - summary["test"]))
@@ -281,17 +249,12 @@ def compare(runs, value, pairs, sizes):
 
     Parameters
     ----------
-    runs : DataFrame
-        From `trials`, with a column ``database``.
+    runs : DataFrame. From `trials`, with a column ``database``.
     value : {"online", "test"}
     pairs : list of ((method, B), (method, B))
-    sizes : dict of str to (int, int)
-        Rows trained on and tested on, by database.
+    sizes : dict of str to (int, int). Rows trained on and tested on, by database.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``database``, ``a``, ``b``, then ``mean`` (a minus b), ``low``, ``high``, ``t``, ``p``.
+    Returns a frame with columns ``database``, ``a``, ``b``, then ``mean`` (a minus b), ``low``, ``high``, ``t``, ``p``.
     """
     wide = runs.pivot(index=["database", "trial"], columns=["method", "B"], values=value)
     return pd.DataFrame(
@@ -303,10 +266,7 @@ def compare(runs, value, pairs, sizes):
 def claims(runs, sizes):
     """The source's four claims as counts over databases and settings, with a verdict for each.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``claim``, ``measured``, ``holds``, ``of``, ``share``, ``verdict``.
+    Returns a frame with columns ``claim``, ``measured``, ``holds``, ``of``, ``share``, ``verdict``.
     """
     batches = sorted(runs["B"].unique())
     small, middle = [(m, 1) for m in METHODS], [B for B in (4, 6, 8) if B in batches]

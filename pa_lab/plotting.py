@@ -9,11 +9,12 @@ from itertools import cycle
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.font_manager import FontProperties
+from scipy.optimize import isotonic_regression
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 
 # method: colour, line style, marker
 _LOOK = {
@@ -76,14 +77,7 @@ STYLE = {
 
 
 def use_style():
-    """Give every later figure the study's look.
-
-    Example
-    -------
-    >>> use_style()
-    >>> fig, ax = plt.subplots(figsize=(HALF, 2.4))
-    >>> plt.close(fig)
-    """
+    """Give every later figure the study's look."""
     plt.rcParams.update(STYLE)
 
 
@@ -92,22 +86,12 @@ def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=Fal
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-    frame : pandas.DataFrame
-        Tidy: a row is a point.
-    x, y, low, high : str
-        Columns.
-    by : str, optional
-        The column that tells the lines apart. A value found in `COLORS` gets its own look.
-    marker : bool, default=False
-        Mark the points.
+    ax : matplotlib.axes.Axes. Also returned.
+    frame : pandas.DataFrame. Tidy: a row is a point.
+    x, y, low, high : str. Columns.
+    by : str, optional. The column that tells the lines apart. A value found in `COLORS` gets its own look.
+    marker : bool, default=False. Mark the points.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Example
-    -------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9], "method": "PA-I"})
     >>> fig, ax = plt.subplots()
@@ -127,16 +111,7 @@ def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=Fal
 
 
 def batch_axis(axes, ticks=(1, 2, 4, 8, 20), **settings):
-    """Give axes a logarithmic x axis for batch sizes, and the same other settings.
-
-    Example
-    -------
-    >>> fig, ax = plt.subplots()
-    >>> batch_axis([ax], ylabel="error (%)")
-    >>> ax.get_xscale()
-    'log'
-    >>> plt.close(fig)
-    """
+    """Give axes a logarithmic x axis for batch sizes, and the same other settings."""
     for ax in axes:
         ax.set(xscale="log", **{"xlabel": "batch size B"} | settings)
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
@@ -144,18 +119,10 @@ def batch_axis(axes, ticks=(1, 2, 4, 8, 20), **settings):
 
 
 def cumulative_mistakes(ax, frame):
-    """Draw the mistakes made so far against the examples seen so far.
+    """Draw the mistakes made so far against the examples seen so far, and return the axes.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    frame : pandas.DataFrame
-        Columns `seen`, `mistakes` and `method`, and `low`, `high` for a band; or one column of mistakes per
-        method, indexed by the examples seen.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    The frame has columns `seen`, `mistakes` and `method`, and `low`, `high` for a band; or one column of mistakes per
+    method, indexed by the examples seen.
     """
     if "mistakes" not in frame:
         frame = frame.rename_axis("seen").reset_index()
@@ -168,18 +135,9 @@ def cumulative_mistakes(ax, frame):
 
 
 def score_distributions(ax, frame, bins=80):
-    """Draw how the decision values of each class are spread, and the threshold at 0.
+    """Draw how the decision values of each class are spread, and the threshold at 0; return the axes.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    frame : pandas.DataFrame
-        Columns `score` and `label`, one row per example.
-    bins : int, default=80
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    The frame has columns `score` and `label`, one row per example.
     """
     edges = np.histogram_bin_edges(frame["score"], bins)
     looks = cycle(zip((SKY, VERMILION, GREEN), (BLUE, VERMILION, GREEN), strict=True))
@@ -199,17 +157,11 @@ def direct_labels(ax, gap=1.15):
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-        With its lines drawn and its limits final.
-    gap : float, default=1.15
-        Least distance between two labels, in text heights.
+    ax : matplotlib.axes.Axes. With its lines drawn and its limits final.
+    gap : float, default=1.15. Least distance between two labels, in text heights.
 
-    Returns
-    -------
-    list of matplotlib.text.Annotation
+    Returns the annotations.
 
-    Example
-    -------
     >>> fig, ax = plt.subplots()
     >>> _ = ax.plot([0, 1], [0, 1], label="PA")
     >>> [text.get_text() for text in direct_labels(ax)]
@@ -224,30 +176,16 @@ def direct_labels(ax, gap=1.15):
     heights = [ax.transAxes.inverted().transform(ax.transData.transform(end))[1] for end in ends]
     order = np.argsort(heights, kind="stable")
     placed = _spread(np.asarray(heights)[order], unit)
+    options = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     return [
         ax.annotate(
-            lines[i].get_label(),
-            (1.0, height),
-            xycoords="axes fraction",
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            size=size,
-            color=lines[i].get_color(),
-            annotation_clip=False,
+            lines[i].get_label(), (1, height), (4, 0), va="center", size=size, color=lines[i].get_color(), **options
         )
         for i, height in zip(order, placed, strict=True)
     ]
 
 
 def _spread(heights, gap):
-    """Move sorted heights as little as needed to lie `gap` apart: pool neighbours, as isotonic regression."""
-    blocks = []  # each: [sum of (height - own offset), count]; its first label sits at the mean
-    for i, height in enumerate(heights):
-        blocks.append([height - i * gap, 1])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
-            total, count = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += count
-    starts = np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
-    return starts + gap * np.arange(len(heights))
+    """Move sorted heights as little as needed to lie `gap` apart: isotonic regression of what is left of the gaps."""
+    gaps = gap * np.arange(len(heights))
+    return isotonic_regression(heights - gaps).x + gaps

@@ -59,8 +59,7 @@ def stream(data, table="table1", road=0):
 
     Parameters
     ----------
-    data : Bunch
-        ``datasets.load("ijcnn1")``.
+    data : Bunch. ``datasets.load("ijcnn1")``, as everywhere here.
     table : {"table1", "table3", "table5", "update_counts"}, default="table1"
         All rows; those of the last fold; all rows with the noisy labels; ijcnn1 alone.
     road : int, default=0
@@ -68,8 +67,7 @@ def stream(data, table="table1", road=0):
 
     Returns
     -------
-    X : float64 array of shape (n, 12) or (n, 22)
-    y : int64 array of shape (n,)
+    X, y : arrays of shape (n, 12) or (n, 22), and (n,)
     """
     X = data.X_train if road >= WIDE else data.X_train[:, REAL_COLUMNS]
     y = data.y_train
@@ -118,17 +116,11 @@ def learn(X, y, variant, C=None, road=0, draws=NO_DRAWS, w=None):
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-        The stream.
-    variant : {"PA", "PA-I", "PA-II"}
-        The classic rule, the first and the second relaxation.
-    C : float or None, default=None
-        Aggressiveness; PA has none.
-    road : int, default=0
-        A place in ``ROAD``: every change up to it is made.
-    draws : array of shape (n,), optional
-        Uniform numbers that decide which labels are asked for.
-    w : array of shape (d,), optional
-        Weights to go on from.
+    variant : {"PA", "PA-I", "PA-II"}. The classic rule, the first and the second relaxation.
+    C : float or None, default=None. Aggressiveness; PA has none.
+    road : int, default=0. A place in ``ROAD``: every change up to it is made.
+    draws : array of shape (n,), optional. Uniform numbers that decide which labels are asked for.
+    w : array of shape (d,), optional. Weights to go on from.
 
     Returns
     -------
@@ -136,8 +128,6 @@ def learn(X, y, variant, C=None, road=0, draws=NO_DRAWS, w=None):
     counts : dict
         ``queries``, ``updates`` and ``mistakes`` (on all rows, asked for or not).
 
-    Examples
-    --------
     >>> w, counts = learn(np.array([[3.0, 4.0]]), np.array([1]), "PA")
     >>> w.round(2).tolist(), counts["updates"]
     ([0.6, 0.8], 1)
@@ -188,17 +178,11 @@ def run_protocol(seed, data, tables=("table1", "table3", "table5", "update_count
 
     Parameters
     ----------
-    seed : int or None
-        None for PA, which has no randomness; else the seed of the queries, the same for all cells.
+    seed : int or None. None for PA, which has no randomness; else the seed of the queries, the same for all cells.
     data : Bunch
-        ijcnn1.
-    tables : tuple of str
-        Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
+    tables : tuple of str. Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
 
-    Returns
-    -------
-    list of dict
-        ``table, model, variant, C, metric, value``: AUC and F1 in percent, or counts.
+    Returns a list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 in percent, or counts.
     """
     X_test, rows = scored_rows(data), []
     model = "PA" if seed is None else "APA"
@@ -235,56 +219,36 @@ def compare(runs, tolerance=0.02):
 
     Parameters
     ----------
-    runs : DataFrame
-        Long form as from `run_protocol` and `run_svm`; many rows per cell for the active learner.
+    runs : DataFrame. Long form as from `run_protocol` and `run_svm`; many rows per cell for the active learner.
     tolerance : float, default=0.02
         Largest difference of a deterministic cell that counts as reproduced; counts must be equal.
 
-    Returns
-    -------
-    DataFrame
-        The printed rows that ``runs`` covers, with ``recomputed`` (median), ``low`` and ``high`` (95 % range over
-        seeds), ``difference``, ``rank`` (share of seeds below the printed value) and ``mark``.
+    Returns a frame of the printed rows that ``runs`` covers, with ``recomputed`` (median), ``low`` and ``high`` (95 %
+    range over seeds), ``difference``, ``rank`` (share of seeds below the printed value) and ``mark``.
     """
-    out = []
-    groups = {key: group["value"].to_numpy() for key, group in runs.groupby(KEY, dropna=False)}
-    groups = {tuple(None if pd.isna(k) else k for k in key): values for key, values in groups.items()}
-    for row in load_table("ezukwoke_zareian_2019").itertuples():
-        values = groups.get((row.table, row.model, row.variant, None if pd.isna(row.C) else row.C, row.metric))
-        if values is None:
-            continue
-        low, median, high = np.quantile(values, [0.025, 0.5, 0.975])
-        close = abs(row.value - median) <= (tolerance + 1e-9) * (row.metric != "updates")
-        if np.isnan(row.value):
-            mark = "digits lost"
-        elif row.model == "APA":
-            mark = "inside 95 % range" if low <= row.value <= high else "not reproduced"
-        else:
-            mark = "reproduced" if close else "not reproduced"
-        below = np.mean(values < row.value) if row.model == "APA" else np.nan
-        out.append([*row[1:7], median, row.value - median, low, high, below, mark])
-    names = ["printed", "recomputed", "difference", "low", "high", "rank", "mark"]
-    return pd.DataFrame(out, columns=KEY + names)
+    values = runs.astype({"C": float}).groupby(KEY, dropna=False)["value"].agg(list).reset_index()
+    table = load_table("ezukwoke_zareian_2019").drop(columns="note").rename(columns={"value": "printed"})
+    table = table.merge(values, on=KEY)
+    active = table["model"] == "APA"
+    low, median, high = np.array([np.quantile(ours, [0.025, 0.5, 0.975]) for ours in table["value"]]).T
+    difference = table["printed"] - median
+    close = difference.abs() <= (tolerance + 1e-9) * (table["metric"] != "updates")
+    rank = table.apply(lambda cell: np.mean(np.less(cell["value"], cell["printed"])), axis=1).where(active)
+    agrees = np.where(active, table["printed"].between(low, high), close)
+    mark = np.select([table["printed"].isna(), ~agrees, active], ["digits lost", "not reproduced", "inside 95 % range"],
+                     "reproduced")  # fmt: skip
+    found = {"recomputed": median, "difference": difference, "low": low, "high": high, "rank": rank, "mark": mark}
+    return table.drop(columns="value").assign(**found)
 
 
 def walk(variant, C, road, seed, data):
-    """AUC and F1 after the changes of the road up to a place.
+    """AUC (of hard labels before ``RANKED``) and F1 in percent, after the changes of the road up to a place.
 
     Parameters
     ----------
-    variant : {"PA", "PA-I", "PA-II", "SVM"}
-        A rule, or LIBSVM, which only the changes of data and of scoring concern.
-    C, road
-        As in `learn`.
-    seed : int or None
-        Seeds a random order of the rows; None is the order of the file, which ends at ``SHUFFLED``.
-    data : Bunch
-        ijcnn1.
-
-    Returns
-    -------
-    dict
-        ``auc`` (of hard labels before ``RANKED``) and ``f1`` in percent.
+    variant : {"PA", "PA-I", "PA-II", "SVM"}. A rule, or LIBSVM, which only the changes of data and of scoring concern.
+    C, road, data. As in `learn` and `stream`.
+    seed : int or None. Seeds a random order of the rows; None is the order of the file, which ends at ``SHUFFLED``.
     """
     X, y = stream(data, road=road)
     X_test = scored_rows(data, road)
@@ -315,17 +279,7 @@ def trajectory(variant, C, data, every=130):
 def time_passes(data, runs):
     """Seconds of one pass of PA and of active PA on the rows of Tables 1 and 3, in turns; the draws count as work.
 
-    Parameters
-    ----------
-    data : Bunch
-        ijcnn1.
-    runs : int
-        How often each is timed, after a first time that is not counted.
-
-    Returns
-    -------
-    DataFrame
-        ``table, model, variant, C, run, seconds``.
+    A first time of each is not counted. Returns a frame of ``table, model, variant, C, run, seconds``.
     """
     streams = {"table2": stream(data), "table4": stream(data, "table3")}
     settings = grid(table=list(streams), variant=RULES, C=[0.1, 1.0, 10.0], model=["PA", "APA"])
@@ -348,22 +302,16 @@ def sound(model, variant, C, seed, data, noise=False, fold=False):
 
     Parameters
     ----------
-    model : {"PA", "APA", "SVM"}
-        Which learner.
+    model : {"PA", "APA", "SVM"}. Which learner.
     variant, C, data
         As in `learn` and `walk`; with ``C=None`` the SVM is the one the tables set against the classic rule.
-    seed : int
-        Seeds order and queries, and which labels or rows are taken.
-    noise : bool, default=False
-        Flip ``FLIPPED`` positive labels anywhere instead of at the start.
+    seed : int. Seeds order and queries, and which labels or rows are taken.
+    noise : bool, default=False. Flip ``FLIPPED`` positive labels anywhere instead of at the start.
     fold : bool, default=False
         Leave out the fold ``seed % 10`` of ten random ones. (Every tenth row would be all of one cylinder.)
 
-    Returns
-    -------
-    dict
-        ``auc``, ``f1`` (tuned threshold), ``f1_at_0`` in percent and ``mistakes`` on all rows of such
-        a stream, asked for or not (None for the SVM).
+    Returns a dict with ``auc``, ``f1`` (tuned threshold), ``f1_at_0`` in percent and ``mistakes`` on all rows of such a
+    stream, asked for or not (None for the SVM).
     """
     X, y = data.X_train, data.y_train
     if noise:
@@ -408,10 +356,7 @@ def above(a, b, by=0.0, times=1.0):
     ----------
     a, b : arrays of shape (cells,) or (cells, runs)
         With several runs the 95 % interval of the difference of means has to be clear of ``by``.
-    by : float, default=0.0
-        Smallest difference that counts.
-    times : float, default=1.0
-        How many times ``b``.
+    by, times : float
 
     >>> above([2, 3], [1, 1]), above([2, 1], [1, 3]), above([[1, 5]], [[2, 2]])
     (True, False, None)
@@ -444,16 +389,9 @@ def cells(frame, metrics=("auc", "f1"), **where):
 
     Parameters
     ----------
-    frame : DataFrame
-        Long form: ``variant``, ``C``, ``metric``, ``value``, and a row per cell and run.
+    frame : DataFrame. Long form: ``variant``, ``C``, ``metric``, ``value``, and a row per cell and run.
     metrics : tuple of str, default=("auc", "f1")
-        Which metrics make up the cells.
-    **where
-        Other columns and the value they must have, such as ``table="table1", model="PA"``.
-
-    Returns
-    -------
-    ndarray of shape (cells, runs)
+    **where. Other columns and the value they must have, such as ``table="table1", model="PA"``.
     """
     for column, value in where.items():
         frame = frame[frame[column] == value]
@@ -469,14 +407,10 @@ def judge(protocol, sound, printed, swap=False):
     protocol, sound, printed : dict of str to array of shape (cells,) or (cells, runs)
         The figures the claims' expressions name. A claim whose figures are not all there is left out; where only the
         printed ones are missing, its entry ``printed`` is None.
-    swap : bool, default=False
-        Exchange the figures in each pair that a claim names, to see that its verdict turns.
+    swap : bool, default=False. Exchange the figures in each pair that a claim names, to see that its verdict turns.
 
-    Returns
-    -------
-    DataFrame
-        ``claim, quote, place``; whether it is true of each set of figures (None: open), by which test and with what
-        range of differences; and the `verdict`.
+    Returns a frame with ``claim, quote, place``; whether it is true of each set of figures (None: open), by which test
+    and with what range of differences; and the `verdict`.
     """
     evidence = {"printed": printed, "protocol": protocol, "sound": sound}
     tools, rows = {"above": above, "mostly_above": mostly_above, "both": both, "__builtins__": {}}, []

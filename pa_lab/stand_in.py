@@ -55,19 +55,16 @@ def _chunks(seed):
 def misfire_blocks(n_rows, block_rows=65_536, seed=0):
     """Yield a misfire-like stream in ijcnn1's form, block by block, in constant memory.
 
-    Columns 0-9 say which cylinder fired (they cycle), 10 and 11 are slow operating conditions, 12-21 the last
-    ten crank accelerations, newest last: column j of a row is column j + 1 of the row before. About one row
-    in ten is a misfire; its trace in the accelerations changes shape with the speed, so no linear rule sees
-    every one.
+    Columns 0-9 say which cylinder fired (they cycle), 10 and 11 are slow operating conditions, 12-21 the last ten
+    crank accelerations, newest last: column j of a row is column j + 1 of the row before. About one row in ten is a
+    misfire; its trace in the accelerations changes shape with the speed, so no linear rule sees every one. Form, rate
+    and size of the traces follow the ijcnn1 training set (Prokhorov, IJCNN 2001).
 
     Parameters
     ----------
-    n_rows : int
-        Rows in all; any number.
-    block_rows : int
-        Rows per block (the last may be shorter). The rows do not depend on it.
+    n_rows : int. Rows in all. A longer stream begins with the shorter one.
+    block_rows : int. Rows per block, the last may be shorter. The rows do not depend on it.
     seed : int
-        Same seed, same stream; a longer stream begins with the shorter one.
 
     Yields
     ------
@@ -76,15 +73,8 @@ def misfire_blocks(n_rows, block_rows=65_536, seed=0):
 
     Raises
     ------
-    ValueError
-        If `n_rows` is negative or `block_rows` is below 1.
+    ValueError. If `n_rows` is negative or `block_rows` is below 1.
 
-    Notes
-    -----
-    The form, the rate and the size of the traces follow the ijcnn1 training set (Prokhorov, IJCNN 2001).
-
-    Examples
-    --------
     >>> [len(y) for X, y in misfire_blocks(100_000, block_rows=40_000)]
     [40000, 40000, 20000]
     """
@@ -95,43 +85,19 @@ def misfire_blocks(n_rows, block_rows=65_536, seed=0):
 
 def _cut(n_rows, block_rows, chunks):
     """Cut the endless chunks to blocks of the wanted size."""
-    used = _CHUNK
+    X, y = next(chunks)
     for first in range(0, n_rows, block_rows):
         rows = min(block_rows, n_rows - first)
-        X, y = np.empty((rows, CYLINDERS + 2 + WINDOW)), np.empty(rows, np.int64)
-        done = 0
-        while done < rows:
-            if used == _CHUNK:
-                (X_chunk, y_chunk), used = next(chunks), 0
-            take = min(rows - done, _CHUNK - used)
-            X[done : done + take] = X_chunk[used : used + take]
-            y[done : done + take] = y_chunk[used : used + take]
-            done, used = done + take, used + take
-        yield X, y
+        if missing := max(rows - len(y), 0):
+            more = [next(chunks) for _ in range(-(-missing // _CHUNK))]
+            X, y = (np.concatenate(parts) for parts in zip((X, y), *more, strict=True))
+        yield X[:rows], y[:rows]
+        X, y = X[rows:], y[rows:]
 
 
 def misfire_stream(n_rows, *, seed=0):
-    """Return the first `n_rows` rows of the stream of `misfire_blocks` as one pair of arrays.
+    """Return the first `n_rows` rows, at least 1, of the stream of `misfire_blocks` as one pair of arrays.
 
-    Parameters
-    ----------
-    n_rows : int
-        At least 1.
-    seed : int
-        As in `misfire_blocks`.
-
-    Returns
-    -------
-    X : float64 array of shape (n_rows, 22)
-    y : int64 array of shape (n_rows,), values -1 and +1
-
-    Raises
-    ------
-    ValueError
-        If `n_rows` is below 1.
-
-    Examples
-    --------
     >>> X, y = misfire_stream(1000)
     >>> X.shape, bool((X[1:, 12:21] == X[:-1, 13:]).all())
     ((1000, 22), True)
@@ -145,37 +111,27 @@ def lookalike(n_rows, n_features, *, share=0.5, nonzeros=None, seed=0):
     Parameters
     ----------
     n_rows, n_features : int
-        Shape of X.
-    share : float
-        Part of the rows labelled +1.
-    nonzeros : int, optional
-        Ones per row of a binary CSR matrix, on average; without it X is dense and normal.
+    share : float. Part of the rows labelled +1.
+    nonzeros : int, optional. Ones per row of a binary CSR matrix, on average; without it X is dense and normal.
     seed : int
-        Same seed, same rows.
 
     Returns
     -------
     X : float64 array or CSR matrix of shape (n_rows, n_features)
     y : int64 array of shape (n_rows,), values -1 and +1
 
-    Examples
-    --------
     >>> X, y = lookalike(200, 30, share=0.25, nonzeros=6)
     >>> X.format, X.shape, int((y == 1).sum())
     ('csr', (200, 30), 50)
     """
     rng = np.random.default_rng(seed)
-    w, v, u = rng.standard_normal((3, n_features))
+    directions = rng.standard_normal((3, n_features))
     if nonzeros is None:
         X = rng.standard_normal((n_rows, n_features))
     else:
         X = sp.csr_matrix((rng.random((n_rows, n_features), np.float32) < nonzeros / n_features).astype(float))
-    linear, bend, turn = (_standard(X @ direction) for direction in (w, v, u))
+    linear, bend, turn = ((a - a.mean()) / (a.std() or 1) for a in (X @ direction for direction in directions))
     score = linear + 0.7 * bend * turn + 0.5 * rng.standard_normal(n_rows)
     y = np.full(n_rows, -1)
     y[np.argsort(score)[n_rows - round(share * n_rows) :]] = 1
     return X, y
-
-
-def _standard(a):
-    return (a - a.mean()) / (a.std() or 1)

@@ -4,33 +4,31 @@ Every path starts from `ROOT`, found from this file, so the working directory of
 Once a process has touched stand-in data it is tainted for good, and what it saves goes to `build/stand-in/`.
 """
 
+import contextlib
 import io
 import json
 import math
 import os
-import platform
 import re
 import secrets
-from importlib.metadata import PackageNotFoundError, version
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+import pa_lab
+
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("pa-lab", "numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 TAINT_FILE = ".stand-in"  # lies in an output folder that holds anything made from stand-in data
 
 _stand_in = os.environ.get("PA_LAB_STAND_IN", "") not in ("", "0")
 
 
 def mark_stand_in():
-    """Record, for the rest of this process, that stand-in data was used.
-
-    Example
-    -------
-    >>> mark_stand_in()  # doctest: +SKIP
-    """
+    """Record, for the rest of this process, that stand-in data was used."""
     global _stand_in
     _stand_in = True
 
@@ -50,70 +48,53 @@ def output_dir():
     return ROOT / "build" / "stand-in" if _stand_in else ROOT
 
 
-def atomic_write(path, content):
-    """Write a file so that a reader, or a killed process, never leaves or sees half of it.
-
-    Parameters
-    ----------
-    path : str or Path
-        Missing folders are made.
-    content : bytes or str
-        Text is written as UTF-8 with Unix line ends.
-
-    Returns
-    -------
-    Path
-    """
-    path = Path(path)
+@contextlib.contextmanager
+def replacing(path):
+    """Open a temporary file that takes the place of `path` at the end, in one step, or is removed on any error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        with open(temporary, "xb") as out:
+            yield out
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def atomic_write(path, content):
+    """Write bytes, or text as UTF-8, so that nobody ever sees half a file; missing folders are made."""
+    path = Path(path)
+    with replacing(path) as out:
+        out.write(content.encode() if isinstance(content, str) else content)
     return path
 
 
 def save_results(name, values, *, data=(), seeds=None):
-    """Save a notebook's numbers, with where they come from, to `report/results/NAME.json`.
+    """Save a notebook's numbers, with where they come from, to `report/results/NAME.json` and return the path.
 
     Floats keep 6 significant digits and keys are sorted, so that a rerun gives the same bytes.
 
     Parameters
     ----------
-    name : str
-        The notebook's name, such as `"02_linear_ijcnn1"`.
+    name : str. The notebook's name, such as `"02_linear_ijcnn1"`.
     values : dict
-        Numbers, text, None, and any nesting of dicts, lists, NumPy arrays and pandas objects; a frame becomes
-        a list of row dicts, a series a dict.
-    data : iterable of Bunch
-        The data sets the numbers come from; their `name` and `digest` are recorded.
+        Numbers, text, None, and any nesting of dicts, lists, NumPy arrays and pandas objects; a frame becomes a list
+        of row dicts, a series a dict.
+    data : iterable of Bunch. The data sets the numbers come from; their `name` and `digest` are recorded.
     seeds : int or list of int, optional
-
-    Returns
-    -------
-    Path
 
     Raises
     ------
-    ValueError
-        For NaN or an infinite number: the message names its key. For a `name` that is not a plain file name.
-    TypeError
-        For anything JSON cannot hold, and for `values` or `data` of another type.
+    ValueError. For NaN or an infinite number: the message names its key. For a `name` that is not a plain file name.
+    TypeError. For anything JSON cannot hold, and for `values` or `data` of another type.
 
-    Example
-    -------
     >>> save_results("02_linear_ijcnn1", {"auc": 0.91}, seeds=0)  # doctest: +SKIP
     """
     return _save_json("report/results", name, values, data, seeds)
 
 
 def save_times(name, values):
-    """Save wall-clock numbers to `report/results/times/NAME.json`, as `save_results` does.
-
-    They stand apart because a rerun changes them.
-    """
+    """Save wall-clock numbers, which a rerun changes, to `report/results/times/NAME.json`, as `save_results` does."""
     return _save_json("report/results/times", name, values, (), None)
 
 
@@ -126,7 +107,8 @@ def _save_json(folder, name, values, data, seeds):
         "values": _plain(values, "values"),
         "seeds": _plain(seeds, "seeds"),
         "data": {bunch.name: bunch.digest for bunch in data},
-        "versions": {"python": ".".join(platform.python_version_tuple()[:2]), **_versions()},
+        "versions": {"python": f"{sys.version_info[0]}.{sys.version_info[1]}", "pa-lab": pa_lab.__version__}
+        | {package: version(package) for package in PACKAGES},
     }
     if _stand_in:
         record["stand_in"] = True
@@ -170,18 +152,8 @@ def _plain(value, key):
     raise TypeError(f"{key} is a {type(value).__name__}, which cannot be saved as JSON.")
 
 
-def _versions():
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from a source tree that was not installed
-            continue
-    return found
-
-
 def save_figure(fig, name, times=False):
-    """Save a figure to `figures/NAME.svg`, the same bytes each time.
+    """Save a figure to `figures/NAME.svg`, the same bytes each time, and return the path.
 
     Parameters
     ----------
@@ -191,12 +163,6 @@ def save_figure(fig, name, times=False):
     times : bool, default=False
         The figure shows wall-clock times, which a rerun changes: it goes to `figures/times/NAME.svg`.
 
-    Returns
-    -------
-    Path
-
-    Example
-    -------
     >>> save_figure(fig, "02_cumulative_mistakes")  # doctest: +SKIP
     """
     import matplotlib.figure  # here, so that code without figures starts fast

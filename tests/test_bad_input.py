@@ -240,6 +240,8 @@ CASES = {
     "sweep no workers": (lambda: evaluation.sweep(dict, [{"C": 1}], n_jobs=0), ValueError, ["n_jobs == 0"]),
     "summarize column": (lambda: evaluation.summarize(NAMED, "a", ["f1"]), KeyError, ["f1"]),
     "summarize group": (lambda: evaluation.summarize(NAMED, "rule", ["b"]), KeyError, ["rule"]),
+    "grid scalar": (lambda: evaluation.grid(C=0.1), TypeError, ["C must be a list", "such as [0.1]", "got 0.1"]),
+    "grid text": (lambda: evaluation.grid(C=[1], rule="PA"), TypeError, ["rule must be a list", "['PA']", "got 'PA'"]),
     "t-test of one": (lambda: evaluation.corrected_t_test([0.1], 9, 1), ValueError, ["differences", "2 finite", "0.1"]),
     "t-test of NaN": (lambda: evaluation.corrected_t_test([0.1, NAN], 9, 1), ValueError, ["differences", "nan"]),
     "t-test no rows": (lambda: evaluation.corrected_t_test(T, 0, 1), ValueError, ["n_train be > 0", "0 and 1"]),

@@ -194,7 +194,7 @@ def test_a_difference_within_chance_is_left_open():
 
 def test_the_tables_are_packaged_and_cited():
     package_data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    assert package_data["pa_lab"] == ["published_tables/*"]
+    assert package_data["pa_lab"] == ["datasets.csv", "published_tables/*"]
     folder = ROOT / "pa_lab" / "published_tables"
     readme = (folder / "README.md").read_text()
     assert all(f"`{path.name}`" in readme for path in folder.glob("*.csv"))
