@@ -1,6 +1,9 @@
 """`pa_lab.evaluation`: scores, statistics and sweeps against independent computations."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import joblib
@@ -262,3 +265,19 @@ def test_a_memory_map_finds_the_fit_of_its_array(tmp_path, monkeypatch):
     first = evaluation.cached_fit(SVC(kernel="linear"), X, y)
     again = evaluation.cached_fit(SVC(kernel="linear"), np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     assert again[1] == first[1]
+
+
+def test_a_slow_fit_does_not_depend_on_the_processor(tmp_path, monkeypatch):
+    """The same bits whichever code BLAS picks: sums over dense rows would differ."""
+    script = (
+        "import numpy as np; from sklearn.svm import SVC; from pa_lab import evaluation;"
+        "rng = np.random.default_rng(0); X = rng.normal(size=(400, 30)); y = np.sign(X[:, 0] + rng.normal(size=400));"
+        "print(evaluation.cached_fit(SVC(kernel='linear'), X, y)[0].dual_coef_.data.tobytes().hex())"
+    )
+    said = set()
+    for core in ("Prescott", "Haswell"):
+        env = os.environ | {"PA_LAB_CACHE": str(tmp_path / core), "OPENBLAS_CORETYPE": core}
+        said.add(
+            subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True).stdout
+        )
+    assert len(said) == 1 and len(said.pop()) > 100
