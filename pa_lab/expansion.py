@@ -14,7 +14,7 @@ averaging needs; ``left`` and ``right`` rows prepared to be a kernel's first or 
 import copy
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import cho_solve, lapack
 from scipy.spatial.distance import cdist
 
 from pa_lab.batch import learn_batches
@@ -177,11 +177,11 @@ class Growing:
 
 
 class Landmarks:
-    """A hypothesis in the span of fixed landmarks, ``f(x) = beta . k(x)`` with ``k(x)`` the row of kernel values.
+    """A hypothesis in the span of fixed landmarks, ``f(x) = W k(x)`` with ``k(x)`` the row of kernel values.
 
-    The passive-aggressive step in that span is taken along ``K^-1 k(x)``, whose squared norm is ``k' K^-1 k``: it is
-    the linear step on the features ``L^-1 k(x)`` with ``K = L L'``. With ``norm="euclidean"`` the features are ``k(x)``
-    themselves. Landmarks that the others span (to the rounding of the dtype) are left out, so ``K`` is regular.
+    The passive-aggressive step in that span is taken along ``z = K^-1 k(x)``, whose squared norm is ``k'z``. With
+    ``norm="euclidean"`` it is taken along ``z = k(x)``. Landmarks that the others span (to the rounding of the dtype)
+    are left out, so ``K`` is regular.
     """
 
     block = BLOCK
@@ -193,8 +193,8 @@ class Landmarks:
             keep = np.arange(len(K))
         self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
         self.right = kernel.right(self.rows, self.ids)
-        self.factor = None if norm == "euclidean" else factor.astype(kernel.origin.dtype)
-        self.W = np.zeros((n_rows, self.n + 1))
+        self.factor = None if norm == "euclidean" else np.asfortranarray(factor, kernel.origin.dtype)
+        self.W = np.zeros((n_rows, self.n))
         self.drift = np.zeros_like(self.W) if average else self.W[:0]
 
     def copy(self):
@@ -204,24 +204,43 @@ class Landmarks:
         return new
 
     def learn(self, X, ids, y, draws, trace, settings):
-        """Pass a block through the loop as dense features."""
+        """Pass a block through the loop, anew until no row moves whose direction ``z`` was not known.
+
+        Directions cost far more than all the rest, and most rows never move. A row whose direction is not known has a
+        norm of 1 and no effect on other rows, so it shows that it wants to move, and no more. A batch needs them all.
+        """
         k = self.kernel(self.kernel.left(X), self.right)
-        if self.factor is not None:
-            k = solve_triangular(self.factor, k.T, lower=True, check_finite=False, overwrite_b=True).T
-        return run((np.ascontiguousarray(k), None, None), y, self.W, self.drift, draws, trace, settings)
+        base = np.asarray(self.W.astype(k.dtype, copy=False) @ k.T, np.float64)
+        gram, Z, known = np.eye(len(k)), np.zeros_like(k), np.zeros(len(k), bool)
+        wanted, before = np.full(len(k), "batch_size" in settings), settings["counts"].copy()
+        while True:
+            new = np.flatnonzero(wanted & ~known)
+            known[new] = True
+            Z[new] = z = self._directions(k[new])
+            gram[:, new] = k @ z.T
+            gram[new] = gram[:, new].T
+            move = np.zeros((len(self.W), len(k) + 1))
+            drift = np.zeros_like(move) if len(self.drift) else move[:0]
+            settings["counts"][:] = before
+            finite = run((gram, None, base), y, move, drift, draws, trace, settings)
+            wanted = move[:, :-1].any(axis=0)
+            if not (wanted & ~known).any() or not np.isfinite(finite):
+                break
+        self.W += move[:, :-1] @ Z
+        self.drift += drift[:, :-1] @ Z
+        return finite
+
+    def _directions(self, k):
+        """Rows ``z`` for rows ``k``."""
+        return k if self.factor is None else cho_solve((self.factor, True), k.T, check_finite=False).T
 
     def last(self):
         """The last coefficients."""
-        return self._expanded(self.W)
+        return self.W
 
     def coefficients(self, n_seen):
         """Coefficients to predict with: the last, or the mean over the stream."""
-        return self._expanded(averaged(self.W, self.drift, n_seen) if len(self.drift) else self.W)
-
-    def _expanded(self, W):
-        """Weights on features turned into coefficients on landmarks: ``beta = L'^-1 w``."""
-        W = W[:, :-1]
-        return W if self.factor is None else solve_triangular(self.factor, W.T, lower=True, trans=1).T
+        return averaged(self.W, self.drift, n_seen) if len(self.drift) else self.W
 
 
 def pivoted_cholesky(K, tolerance):

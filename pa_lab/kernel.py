@@ -106,10 +106,10 @@ class _KernelStream:
         if self._batch_size():
             settings["batch_size"] = self.batch_size
         orders = [self._order_rng.permutation(n) if shuffle else np.arange(n) for _ in range(epochs)]
-        model = self._start(X, orders[0]) if self._model is None else self._model.copy()
-        X = X.astype(model.kernel.origin.dtype, copy=False)
-        block = max(self.batch_size, model.block // self.batch_size * self.batch_size)
         with _threads.limit(limits=1, user_api="blas"):
+            model = self._start(X, orders[0]) if self._model is None else self._model.copy()
+            X = X.astype(model.kernel.origin.dtype, copy=False)
+            block = max(self.batch_size, model.block // self.batch_size * self.batch_size)
             for order in orders:
                 draws = NO_DRAWS if query == ALL else self._query_rng.random(n)
                 for at in range(0, n, block):
