@@ -53,24 +53,10 @@ def query_probability(query, p, delta, query_rate):
 
 
 def to_ask(p, draws, query, delta, query_rate, left):
-    """Which of some scored rows to ask for, in their order, while ``left`` labels may still be asked for.
+    """Which of the rows with scores ``p`` to ask for, in their order, while ``left`` labels may still be asked for.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n,)
-        Scores; with more than two classes, best minus second-best.
-    draws : ndarray of shape (n,)
-        Uniform in [0, 1); not used by the rule ``ALL``.
-    query : {ALL, MARGIN, RANDOM, THRESHOLD}
-    delta, query_rate : float
-    left : int
+    All arrays, the one of bool returned too, have the shape (n,); ``draws`` are uniform in [0, 1), not used by ``ALL``.
 
-    Returns
-    -------
-    ndarray of bool of shape (n,)
-
-    Examples
-    --------
     >>> to_ask(np.array([0.0, -3.0, 3.0, 0.0]), np.array([0.9, 0.2, 0.3, 0.9]), MARGIN, 1.0, 0.0, 2).tolist()
     [True, True, False, False]
     """

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from pa_lab.active import ALL, MISTAKES, QUERIED, SEEN, UPDATES, query_probability
-from pa_lab.rows import add, product, score
+from pa_lab.rows import product, rank, shift
 from pa_lab.rules import PA1, PA2, PALS
 
 GAP = 1e-11  # relative duality gap that needs no more work; the promise is 1e-10
@@ -331,23 +331,10 @@ def pseudo_inverse(H, m, v, out, size):
 
 @njit(cache=True, error_model="numpy")
 def solve_all(variant, A, loss, C):
-    """Solve many problems of one size: to check, or to time, what a pass has solved.
+    """`solve` ``m`` problems of one size ``n``: to check, or to time, what a pass has solved.
 
-    Parameters
-    ----------
-    variant : int
-        As for `solve`, like the rest.
-    A : ndarray of shape (m, n, n)
-    loss : ndarray of shape (m, n)
-    C : ndarray of shape (n,)
+    ``A`` has the shape (m, n, n), ``loss`` (m, n) and ``C`` (n,); returns ``tau`` (m, n) and the gaps (m,).
 
-    Returns
-    -------
-    tau : ndarray of shape (m, n)
-    gaps : ndarray of shape (m,)
-
-    Examples
-    --------
     >>> solve_all(PA1, np.ones((2, 1, 1)), np.array([[0.5], [3.0]]), np.ones(1))[0].tolist()
     [[0.5], [1.0]]
     """
@@ -384,19 +371,9 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
         passive = True
         for t in range(start, min(start + batch_size, n)):
             i = t if order is None else order[t]
-            first = second = 0
-            for k in range(n_classes):
-                scores[k] = score(data, indices, indptr, i, one, W, k)
-                finite += scores[k] - scores[k]
-                if scores[k] > scores[first]:
-                    first = k
-            p = scores[0]
-            if n_classes > 1:
-                second = 1 if first == 0 else 0
-                for k in range(n_classes):
-                    if k != first and scores[k] > scores[second]:
-                        second = k
-                p = scores[first] - scores[second]
+            first, second, total = rank(data, indices, indptr, i, one, W, scores)
+            finite += total
+            p = scores[0] if n_classes == 1 else scores[first] - scores[second]
             if trace.shape[0] > 0:
                 trace[t, 0] = p
                 trace[t, 1] = np.nan
@@ -448,11 +425,7 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
             if trace.shape[0] > 0:
                 trace[when[k], 1] += tau[k]
             by = side[k] * tau[k]
-            add(data, indices, indptr, i, one, by, W, right[k])
-            if drift.shape[0] > 0:
-                add(data, indices, indptr, i, one, by * before, drift, right[k])
+            shift(data, indices, indptr, i, one, by, W, drift, right[k], before)
             if wrong[k] >= 0:
-                add(data, indices, indptr, i, one, -by, W, wrong[k])
-                if drift.shape[0] > 0:
-                    add(data, indices, indptr, i, one, -by * before, drift, wrong[k])
+                shift(data, indices, indptr, i, one, -by, W, drift, wrong[k], before)
     return finite

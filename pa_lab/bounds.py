@@ -4,6 +4,9 @@ A bound compares a run that started from zero weights with one fixed vector ``u`
 every example, so each function returns the bound after each example of the stream. Where an assumption of a theorem
 fails, its function refuses with the reason. The constant feature behind an intercept is part of ``x`` and of ``R``.
 
+A theorem's function takes ``u``, a `Comparison` from `compare`; where the theorem has it ``C``, the run's, a float > 0;
+and ``rho``, the run's ``delta``, a float >= 1. It returns an ndarray of shape (n,) and raises ValueError.
+
 Glossary: ``u`` comparison vector, ``losses`` its hinge losses on the stream (loss* in the papers), ``R`` the largest
 norm seen so far, ``C`` aggressiveness, ``rho`` the papers' name for ``delta`` in active learning.
 
@@ -20,6 +23,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_X_y
+from sklearn.utils.extmath import row_norms
 
 from pa_lab.evaluation import trace
 from pa_lab.linear import PAClassifier
@@ -76,32 +80,15 @@ def compare(u, X, y, fit_intercept=True):
         raise ValueError(f"u must hold {X.shape[1] + fit_intercept} finite numbers (fit_intercept={fit_intercept}); "
                          f"got {u!r}.")  # fmt: skip
     p = X @ u[: X.shape[1]] + (u[-1] if fit_intercept else 0.0)
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    squares = row_norms(X, squared=True)
     if not np.isfinite(squares).all():
         raise ValueError("X holds values so large that their squares overflow: scale the features.")
     return Comparison(float(u @ u), np.maximum(0.0, 1.0 - y * p), squares + float(fit_intercept))
 
 
 def theorem_2(u):
-    """PA, separable: ``sum loss^2 <= ||u||^2 R^2`` (Crammer et al., Theorem 2).
+    """PA, ``u`` without loss: ``sum loss^2 <= ||u||^2 R^2`` (Crammer et al., Theorem 2).
 
-    Parameters
-    ----------
-    u : Comparison
-        From `compare`; its losses must all be 0.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The bound after each example.
-
-    Raises
-    ------
-    ValueError
-        If ``u`` suffers a loss.
-
-    Examples
-    --------
     >>> theorem_2(Comparison(4.0, np.zeros(2), np.array([1.0, 2.0]))).tolist()
     [4.0, 8.0]
     """
@@ -111,8 +98,6 @@ def theorem_2(u):
 
 def theorem_3(u):
     """PA, ``||x|| = 1``: ``sum loss^2 <= (||u|| + 2 sqrt(sum loss*^2))^2`` (Crammer et al., Theorem 3).
-
-    Takes and returns the same as `theorem_2`; raises ValueError unless every example has norm 1.
 
     >>> theorem_3(Comparison(4.0, np.array([0.0, 1.5]), np.ones(2))).tolist()
     [4.0, 25.0]
@@ -127,8 +112,6 @@ def theorem_3(u):
 def theorem_4(u, C):
     """PA-I: mistakes ``<= max(R^2, 1/C) (||u||^2 + 2 C sum loss*)`` (Crammer et al., Theorem 4).
 
-    Takes a `Comparison` and the run's ``C`` and returns the bound after each example; raises ValueError for C <= 0.
-
     >>> theorem_4(Comparison(4.0, np.array([0.0, 1.0]), np.ones(2)), C=0.5).tolist()
     [8.0, 10.0]
     """
@@ -139,8 +122,6 @@ def theorem_4(u, C):
 def theorem_5(u, C):
     """PA-II: ``sum loss^2 <= (R^2 + 1/(2C)) (||u||^2 + 2 C sum loss*^2)`` (Crammer et al., Theorem 5).
 
-    Takes a `Comparison` and the run's ``C`` and returns the bound after each example; raises ValueError for C <= 0.
-
     >>> theorem_5(Comparison(4.0, np.array([0.0, 2.0]), np.ones(2)), C=0.5).tolist()
     [8.0, 16.0]
     """
@@ -149,27 +130,10 @@ def theorem_5(u, C):
 
 
 def active_theorem_1(u, rho):
-    """Active PA, separable: expected mistakes ``<= R^2/4 (rho + 1/rho + 2) ||u||^2`` (Lu et al., Theorem 1).
+    """Active PA, ``u`` without loss: expected mistakes ``<= R^2/4 (rho + 1/rho + 2) ||u||^2`` (Lu et al., Theorem 1).
 
-    Parameters
-    ----------
-    u : Comparison
-        From `compare`; its losses must all be 0.
-    rho : float >= 1
-        The run's ``delta``, with ``query="margin"``.
+    Mistakes count whether the label was asked for or not.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        The bound on the expected number of mistakes, asked for or not, after each example.
-
-    Raises
-    ------
-    ValueError
-        If ``rho < 1`` or if ``u`` suffers a loss.
-
-    Examples
-    --------
     >>> active_theorem_1(Comparison(4.0, np.zeros(1), np.ones(1)), rho=1.0).tolist()
     [4.0]
     """
@@ -181,7 +145,7 @@ def active_theorem_1(u, rho):
 def active_theorem_2(u, C, rho):
     """Active PA-I: expected mistakes ``<= max(1/C, R^2)/rho [((rho+1)/2)^2 ||u||^2 + (rho+1) C sum loss*]``.
 
-    Lu et al., Theorem 2; takes, returns and refuses as `active_theorem_1`, but ``u`` may suffer losses.
+    Lu et al., Theorem 2.
 
     >>> active_theorem_2(Comparison(4.0, np.array([1.0]), np.ones(1)), C=0.5, rho=1.0).tolist()
     [10.0]
@@ -195,7 +159,7 @@ def active_theorem_2(u, C, rho):
 def active_theorem_3(u, C, rho):
     """Active PA-II: expected mistakes ``<= (R^2 + 1/(2C))/rho ((rho+1)/2)^2 [||u||^2 + 2 C sum loss*^2]``.
 
-    Lu et al., Theorem 3; takes, returns and refuses as `active_theorem_1`, but ``u`` may suffer losses.
+    Lu et al., Theorem 3.
 
     >>> active_theorem_3(Comparison(4.0, np.array([2.0]), np.ones(1)), C=0.5, rho=1.0).tolist()
     [16.0]

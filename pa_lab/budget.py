@@ -19,13 +19,11 @@ With several classes ``a_r`` is a vector of coefficients and ``a_r^2`` its squar
 Glossary: ``K`` kernel values among the vectors, ``Q`` its inverse, ``W`` coefficients by class and vector.
 """
 
-import copy
-
 import numpy as np
 from numba import njit
 from scipy.linalg import cho_solve
 
-from pa_lab.expansion import Growing, pivoted_cholesky
+from pa_lab.expansion import Expansion, pivoted_cholesky
 from pa_lab.linear import SEEN, UPDATES, learn_many, learn_two
 from pa_lab.rows import dot
 from pa_lab.rules import PA, PA1, step
@@ -254,7 +252,7 @@ def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, coun
     return y.shape[0], finite
 
 
-class Budget(Growing):
+class Budget(Expansion):
     """An expansion of at most ``budget`` vectors, in arrays of that size.
 
     Examples
@@ -265,6 +263,8 @@ class Budget(Growing):
     (5, 1)
     """
 
+    changes = ("W", "K", "Q", "near", "rows", "right", "ids", "came", "state")
+
     def __init__(self, kernel, n_rows, rows, budget, policy):
         b = budget
         self.kernel, self.policy, right = kernel, policy, kernel.right(rows[:1], np.zeros(1, np.int64))
@@ -273,12 +273,6 @@ class Budget(Growing):
         self.W, self.K, self.drift = np.zeros((n_rows, b)), np.zeros((b, b)), np.empty((0, b))
         self.Q = np.zeros((b, b) if policy == PROJECTION else (0, 0))
         self.near = np.full(b if policy == NEAREST else 0, -1)
-
-    def copy(self):
-        """A copy that can learn on without touching this one."""
-        new = copy.copy(self)
-        new.__dict__ |= {name: A.copy() for name, A in self.__dict__.items() if isinstance(A, np.ndarray)}
-        return new
 
     @property
     def n(self):

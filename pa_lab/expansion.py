@@ -14,11 +14,10 @@ averaging needs; ``left`` and ``right`` rows prepared to be a kernel's first or 
 import copy
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import cho_solve, lapack
 from scipy.spatial.distance import cdist
 
-from pa_lab.batch import learn_batches
-from pa_lab.linear import averaged, learn_many, learn_two
+from pa_lab.linear import averaged, run
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 BLOCK, TILE = 256, 256  # examples at a time, and vectors at a time: a tile of kernel values stays in the cache
@@ -113,20 +112,41 @@ class Kernel:
         return out
 
 
-def run(rows, y, W, drift, draws, trace, settings):
-    """Pass rows through the linear learner's loop; ``settings`` are the arguments that stay the same."""
-    loop = learn_batches if "batch_size" in settings else learn_two if len(W) == 1 else learn_many
-    return loop(*rows, y, None, W, drift, trace=trace, one=0.0, draws=draws, **settings)
+class Expansion:
+    """What the ways to hold a sum share: ``W`` and ``drift`` on ``n`` vectors, ``rows``, whose numbers are ``ids``."""
+
+    changes = ("W", "drift")  # what `learn` changes in place
+
+    def copy(self):
+        """A copy that can learn on without touching this one."""
+        new = copy.copy(self)
+        vars(new).update({name: getattr(self, name).copy() for name in self.changes})
+        return new
+
+    def last(self):
+        """The last coefficients."""
+        return self.W[:, : self.n]
+
+    def coefficients(self, n_seen):
+        """Coefficients to predict with: the last, or the mean over the stream."""
+        return averaged(self.W, self.drift, n_seen)[:, : self.n] if len(self.drift) else self.last()
+
+    def _loop(self, rows, y, draws, trace, settings):
+        """Run the linear loop over rows known by their inner products: changes of `W` and `drift`, by row."""
+        move = np.zeros((len(self.W), len(y) + 1))
+        drift = np.zeros_like(move) if len(self.drift) else move[:0]
+        finite = run(rows, y, None, move, drift, draws, trace, 0.0, settings)
+        return move[:, :-1], drift[:, :-1], finite
 
 
-class Growing:
+class Growing(Expansion):
     """The exact expansion: every example that moved the hypothesis is kept.
 
     ``n`` vectors: ``rows`` as they came, ``right`` the same prepared, ``ids`` their numbers in the stream, ``slots``
     where each number stands.
     """
 
-    block = BLOCK
+    changes = ("W", "drift", "slots")
 
     def __init__(self, kernel, n_rows, rows, average):
         self.kernel, self.n, self.ids, self.slots = kernel, 0, np.empty(0, np.int64), {}
@@ -134,20 +154,13 @@ class Growing:
         self.W = np.zeros((n_rows, 0))
         self.drift = np.zeros((n_rows, 0)) if average else np.empty((0, 0))
 
-    def copy(self):
-        """A copy that can learn on without touching this one."""
-        new = copy.copy(self)
-        new.W, new.drift, new.slots = self.W.copy(), self.drift.copy(), self.slots.copy()
-        return new
-
     def learn(self, X, ids, y, draws, trace, settings):
         """Pass a block through the loop and keep the examples that moved the hypothesis."""
         left, right = self.kernel.left(X), self.kernel.right(X, ids)
-        move = np.zeros((len(self.W), len(ids) + 1))
-        drift = np.zeros_like(move) if len(self.drift) else move[:0]
         base = self.kernel.scores(left, self.right[: self.n], self.last())
-        finite = run((self.kernel.gram(left, right), None, base), y, move, drift, draws, trace, settings)
-        moved = np.flatnonzero(move[:, :-1].any(axis=0))
+        rows = self.kernel.gram(left, right), None, base
+        move, drift, finite = self._loop(rows, y, draws, trace, settings)
+        moved = np.flatnonzero(move.any(axis=0))
         at = np.array([self.slots.get(j, -1) for j in ids[moved].tolist()], np.int64)
         new = at < 0
         at[new] = self.n + np.arange(new.sum())
@@ -167,24 +180,14 @@ class Growing:
         self.slots.update(zip(ids.tolist(), range(self.n, end), strict=True))
         self.n = end
 
-    def last(self):
-        """The last coefficients."""
-        return self.W[:, : self.n]
 
-    def coefficients(self, n_seen):
-        """Coefficients to predict with: the last, or the mean over the stream."""
-        return averaged(self.W, self.drift, n_seen)[:, : self.n] if len(self.drift) else self.last()
+class Landmarks(Expansion):
+    """A hypothesis in the span of fixed landmarks, ``f(x) = W k(x)`` with ``k(x)`` the row of kernel values.
 
-
-class Landmarks:
-    """A hypothesis in the span of fixed landmarks, ``f(x) = beta . k(x)`` with ``k(x)`` the row of kernel values.
-
-    The passive-aggressive step in that span is taken along ``K^-1 k(x)``, whose squared norm is ``k' K^-1 k``: it is
-    the linear step on the features ``L^-1 k(x)`` with ``K = L L'``. With ``norm="euclidean"`` the features are ``k(x)``
-    themselves. Landmarks that the others span (to the rounding of the dtype) are left out, so ``K`` is regular.
+    The passive-aggressive step in that span is taken along ``z = K^-1 k(x)``, whose squared norm is ``k'z``. With
+    ``norm="euclidean"`` it is taken along ``z = k(x)``. Landmarks that the others span (to the rounding of the dtype)
+    are left out, so ``K`` is regular.
     """
-
-    block = BLOCK
 
     def __init__(self, kernel, n_rows, rows, ids, average, norm):
         K = np.asarray(kernel(kernel.left(rows), kernel.right(rows, ids)), np.float64)
@@ -193,35 +196,38 @@ class Landmarks:
             keep = np.arange(len(K))
         self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
         self.right = kernel.right(self.rows, self.ids)
-        self.factor = None if norm == "euclidean" else factor.astype(kernel.origin.dtype)
-        self.W = np.zeros((n_rows, self.n + 1))
+        self.factor = None if norm == "euclidean" else np.asfortranarray(factor, kernel.origin.dtype)
+        self.W = np.zeros((n_rows, self.n))
         self.drift = np.zeros_like(self.W) if average else self.W[:0]
 
-    def copy(self):
-        """A copy that can learn on without touching this one."""
-        new = copy.copy(self)
-        new.W, new.drift = self.W.copy(), self.drift.copy()
-        return new
-
     def learn(self, X, ids, y, draws, trace, settings):
-        """Pass a block through the loop as dense features."""
+        """Pass a block through the loop, anew until no row moves whose direction ``z`` was not known.
+
+        Directions cost far more than all the rest, and most rows never move. A row whose direction is not known has a
+        norm of 1 and no effect on other rows, so it shows that it wants to move, and no more. A batch needs them all.
+        """
         k = self.kernel(self.kernel.left(X), self.right)
-        if self.factor is not None:
-            k = solve_triangular(self.factor, k.T, lower=True, check_finite=False, overwrite_b=True).T
-        return run((np.ascontiguousarray(k), None, None), y, self.W, self.drift, draws, trace, settings)
+        base = np.asarray(self.W.astype(k.dtype, copy=False) @ k.T, np.float64)
+        gram, Z, known = np.eye(len(k)), np.zeros_like(k), np.zeros(len(k), bool)
+        wanted, before = np.full(len(k), "batch_size" in settings), settings["counts"].copy()
+        while True:
+            new = np.flatnonzero(wanted & ~known)
+            known[new] = True
+            Z[new] = z = self._directions(k[new])
+            gram[:, new] = k @ z.T
+            gram[new] = gram[:, new].T
+            settings["counts"][:] = before
+            move, drift, finite = self._loop((gram, None, base), y, draws, trace, settings)
+            wanted = move.any(axis=0)
+            if not (wanted & ~known).any() or not np.isfinite(finite):
+                break
+        self.W += move @ Z
+        self.drift += drift @ Z
+        return finite
 
-    def last(self):
-        """The last coefficients."""
-        return self._expanded(self.W)
-
-    def coefficients(self, n_seen):
-        """Coefficients to predict with: the last, or the mean over the stream."""
-        return self._expanded(averaged(self.W, self.drift, n_seen) if len(self.drift) else self.W)
-
-    def _expanded(self, W):
-        """Weights on features turned into coefficients on landmarks: ``beta = L'^-1 w``."""
-        W = W[:, :-1]
-        return W if self.factor is None else solve_triangular(self.factor, W.T, lower=True, trans=1).T
+    def _directions(self, k):
+        """Rows ``z`` for rows ``k``."""
+        return k if self.factor is None else cho_solve((self.factor, True), k.T, check_finite=False).T
 
 
 def pivoted_cholesky(K, tolerance):

@@ -15,11 +15,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
-from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS, SEEN, UNANSWERED, Asks
+from pa_lab.active import SEEN, UNANSWERED, Asks
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.expansion import BLOCK, KERNELS, Growing, Kernel, Landmarks
-from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _finite, _Stream
-from pa_lab.rules import VARIANTS
+from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _finite, _Stream, keep
 
 # One thread for these many small products: handing them to a second core costs more than it brings, and far more on a
 # busy machine; sums then run in the same order however many cores there are.
@@ -46,7 +45,7 @@ class _KernelStream:
     def _begin(self, n_rows, n_features):
         super()._begin(n_rows, 0)
         self._model, self._passed = None, 0
-        self._batch_size()
+        self._batched()
         if self.landmarks is not None and self.budget is not None:
             raise ValueError("landmarks and budget exclude each other: a budget chooses its own vectors.")
         if self.budget is not None and self.average:
@@ -94,32 +93,21 @@ class _KernelStream:
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is found in the scores
     def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Pass the rows through the model, block by block; on bad numbers raise and leave the model as it was."""
-        n, counts = X.shape[0], self._counts.copy()
-        query, delta, query_rate, label_budget = self._query_settings()
-        if asked:
-            self._take_answers(n, counts)
-            query, label_budget = ALL, NO_BUDGET
-        settings = {
-            "counts": counts, "variant": VARIANTS.index(self.variant), "C": C, "epsilon": epsilon, "query": query,
-            "delta": delta, "query_rate": query_rate, "label_budget": label_budget,
-        }  # fmt: skip
-        if self._batch_size():
-            settings["batch_size"] = self.batch_size
-        orders = [self._order_rng.permutation(n) if shuffle else np.arange(n) for _ in range(epochs)]
-        model = self._start(X, orders[0]) if self._model is None else self._model.copy()
-        X = X.astype(model.kernel.origin.dtype, copy=False)
-        block = max(self.batch_size, model.block // self.batch_size * self.batch_size)
+        n, (settings, passes) = X.shape[0], self._passes(X.shape[0], C, epochs, shuffle, epsilon, asked)
+        passes = [(np.arange(n) if order is None else order, draws) for order, draws in passes]
         with _threads.limit(limits=1, user_api="blas"):
-            for order in orders:
-                draws = NO_DRAWS if query == ALL else self._query_rng.random(n)
+            model = self._start(X, passes[0][0]) if self._model is None else self._model.copy()
+            X = X.astype(model.kernel.origin.dtype, copy=False)
+            block = max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
+            for order, draws in passes:
                 for at in range(0, n, block):
                     part = slice(at, at + block)
                     rows = order[part]
                     ids = self._passed + rows
                     finite = model.learn(_dense(X[rows]), ids, y[rows], draws[part], trace[part], settings)
                     self._refuse_unless_finite(finite)
-        self._refuse_unless_finite(model.coefficients(counts[SEEN]))
-        self._model, self._weights, self._counts, self._passed = model, model.W, counts, self._passed + n
+        self._refuse_unless_finite(model.coefficients(settings["counts"][SEEN]))
+        self._model, self._weights, self._counts, self._passed = model, model.W, settings["counts"], self._passed + n
         self._publish()
         return self
 
@@ -261,42 +249,12 @@ class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
                  landmark_choice="start", landmark_norm="kernel", budget=None, budget_policy="projection",
                  average=False, max_iter=1, shuffle=False, class_weight=None, batch_size=1, query="all", delta=1.0,
                  query_rate=None, label_budget=None, random_state=None):  # fmt: skip
-        self.variant = variant
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.landmark_choice = landmark_choice
-        self.landmark_norm = landmark_norm
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.average = average
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.batch_size = batch_size
-        self.query = query
-        self.delta = delta
-        self.query_rate = query_rate
-        self.label_budget = label_budget
-        self.random_state = random_state
+        keep(locals())
 
     fit, partial_fit, _C_by_class = PAClassifier.fit, PAClassifier.partial_fit, PAClassifier._C_by_class
 
     def decision_function(self, X):
-        """Scores.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
+        """Scores; parameters and result as for `PAClassifier.decision_function`."""
         scores = self._decision(X)
         return scores[0] if len(scores) == 1 else scores.T
 
@@ -337,34 +295,8 @@ class KernelPARegressor(_KernelStream, PARegressor):
                  landmarks=None, landmark_choice="start", landmark_norm="kernel", budget=None,
                  budget_policy="projection", average=False, max_iter=1, shuffle=False, batch_size=1,
                  random_state=None):  # fmt: skip
-        self.variant = variant
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.landmark_choice = landmark_choice
-        self.landmark_norm = landmark_norm
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.average = average
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.batch_size = batch_size
-        self.random_state = random_state
+        keep(locals())
 
     def predict(self, X):
-        """Predicted targets.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Predicted targets; parameters and result as for `PARegressor.predict`."""
         return self._decision(X)[0]

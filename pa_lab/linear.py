@@ -30,7 +30,7 @@ from pa_lab.active import (
     query_probability,
 )
 from pa_lab.batch import learn_batches
-from pa_lab.rows import add, as_rows, score, squared_norm
+from pa_lab.rows import as_rows, rank, score, shift, squared_norm
 from pa_lab.rules import PALS, VARIANTS, epsilon_insensitive, hinge, step
 
 NO_TRACE = np.empty((0, 2))
@@ -77,10 +77,7 @@ def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, var
         if trace.shape[0] > 0:
             trace[t, 1] = tau
         upwards = p < target if by_residual else target > 0.0
-        by = tau if upwards else -tau
-        add(data, indices, indptr, i, one, by, W, 0)
-        if drift.shape[0] > 0:
-            add(data, indices, indptr, i, one, by * (counts[SEEN] - 1), drift, 0)
+        shift(data, indices, indptr, i, one, tau if upwards else -tau, W, drift, 0, counts[SEEN] - 1)
     return finite
 
 
@@ -91,28 +88,20 @@ def learn_many(data, indices, indptr, y, order, W, drift, counts, trace, one, va
 
     The right class is set against the highest-scoring wrong one; both move, so the squared norm counts twice.
     """
-    n_classes = W.shape[0]
-    scores = np.empty(n_classes)
+    scores = np.empty(W.shape[0])
     finite = 0.0
     for t in range(y.shape[0]):
         i = t if order is None else order[t]
-        first = 0
-        for k in range(n_classes):
-            scores[k] = score(data, indices, indptr, i, one, W, k)
-            finite += scores[k] - scores[k]
-            if scores[k] > scores[first]:
-                first = k
-        second = 1 if first == 0 else 0
-        for k in range(n_classes):
-            if k != first and scores[k] > scores[second]:
-                second = k
+        first, second, total = rank(data, indices, indptr, i, one, W, scores)
+        finite += total
+        p = scores[first] - scores[second]
         if trace.shape[0] > 0:
-            trace[t, 0] = scores[first] - scores[second]
+            trace[t, 0] = p
             trace[t, 1] = np.nan
         counts[SEEN] += 1
         if counts[QUERIED] >= label_budget:
             continue
-        if query != ALL and draws[t] >= query_probability(query, scores[first] - scores[second], delta, query_rate):
+        if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
             continue
         counts[QUERIED] += 1
         if trace.shape[0] > 0:
@@ -131,11 +120,15 @@ def learn_many(data, indices, indptr, y, order, W, drift, counts, trace, one, va
         if trace.shape[0] > 0:
             trace[t, 1] = tau
         towards = tau if margin < 1.0 else -tau
-        for k, by in ((right, towards), (wrong, -towards)):
-            add(data, indices, indptr, i, one, by, W, k)
-            if drift.shape[0] > 0:
-                add(data, indices, indptr, i, one, by * (counts[SEEN] - 1), drift, k)
+        shift(data, indices, indptr, i, one, towards, W, drift, right, counts[SEEN] - 1)
+        shift(data, indices, indptr, i, one, -towards, W, drift, wrong, counts[SEEN] - 1)
     return finite
+
+
+def run(rows, y, order, W, drift, draws, trace, one, settings):
+    """One pass of the loop that fits; ``settings`` are the arguments that stay the same from pass to pass."""
+    loop = learn_batches if "batch_size" in settings else learn_two if len(W) == 1 else learn_many
+    return loop(*rows, y, order, W, drift, trace=trace, one=one, draws=draws, **settings)
 
 
 def averaged(W, drift, n_seen):
@@ -145,6 +138,11 @@ def averaged(W, drift, n_seen):
     array([[2.]])
     """
     return W - drift / max(n_seen, 1)
+
+
+def keep(arguments):
+    """Keep the arguments of an estimator's ``__init__`` under their own names, as scikit-learn wants them."""
+    vars(arguments.pop("self")).update(arguments)
 
 
 class _Stream(BaseEstimator):
@@ -199,39 +197,44 @@ class _Stream(BaseEstimator):
     def _query_settings(self):
         return ALL, 1.0, 0.0, NO_BUDGET
 
+    def _passes(self, n, C, epochs, shuffle, epsilon, asked):
+        """What a run over ``n`` rows begins with: settings of the loops, orders of the passes, draws for each."""
+        counts = self._counts.copy()
+        query, delta, query_rate, label_budget = self._query_settings()
+        if asked:
+            self._take_answers(n, counts)
+            query, label_budget = ALL, NO_BUDGET
+        settings = {
+            "counts": counts, "variant": VARIANTS.index(self.variant), "C": C, "epsilon": epsilon, "query": query,
+            "delta": delta, "query_rate": query_rate, "label_budget": label_budget,
+        }  # fmt: skip
+        if self._batched():
+            settings["batch_size"] = self.batch_size
+        orders = [self._order_rng.permutation(n) if shuffle else None for _ in range(epochs)]
+        draws = [NO_DRAWS if query == ALL else self._query_rng.random(n) for _ in range(epochs)]
+        return settings, list(zip(orders, draws, strict=True))
+
     def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Run the loop over the rows; on bad numbers raise and leave the model as it was."""
-        W, drift, counts = self._weights.copy(), self._drift.copy(), self._counts.copy()
-        batched = self._batch_size()
-        loop = learn_batches if batched else learn_two if len(W) == 1 else learn_many
-        query, delta, query_rate, budget = self._query_settings()
-        if asked:
-            self._take_answers(X.shape[0], counts)
-            query, budget = ALL, NO_BUDGET
-        order = None
-        for _ in range(epochs):
-            if shuffle:
-                order = self._order_rng.permutation(X.shape[0])
-            draws = NO_DRAWS if query == ALL else self._query_rng.random(X.shape[0])
-            finite = loop(
-                *as_rows(X), y, order, W, drift, counts, trace, float(self.fit_intercept),
-                VARIANTS.index(self.variant), C, epsilon, query, draws, delta, query_rate, budget, *batched,
-            )  # fmt: skip
+        W, drift = self._weights.copy(), self._drift.copy()
+        settings, passes = self._passes(X.shape[0], C, epochs, shuffle, epsilon, asked)
+        for order, draws in passes:
+            finite = run(as_rows(X), y, order, W, drift, draws, trace, float(self.fit_intercept), settings)
             if not (np.isfinite(finite) and np.isfinite(W).all() and np.isfinite(drift).all()):
                 assert_all_finite(X, input_name="X")
                 targets = "" if epsilon < 0.0 else f" (or y: up to {abs(y).max():.3g})"
                 raise ValueError(f"X holds values so large or so small (up to {abs(X).max():.3g}){targets} that the "
                                  "weights overflow: scale the features, for example with StandardScaler.")  # fmt: skip
-        self._weights, self._drift, self._counts = W, drift, counts
+        self._weights, self._drift, self._counts = W, drift, settings["counts"]
         self._publish()
         return self
 
-    def _batch_size(self):
-        """``(batch_size,)`` where the batch loop is needed, else nothing."""
+    def _batched(self):
+        """Whether rows share updates."""
         if self.batch_size > 1 and self.variant == "PA":
             raise ValueError(f"batch_size={self.batch_size} with variant='PA' has no solution where the constraints of "
                              "a batch contradict each other: choose variant='PA-I', 'PA-II' or 'PALS'.")  # fmt: skip
-        return (self.batch_size,) if self.batch_size > 1 else ()
+        return self.batch_size > 1
 
     def _publish(self):
         """Show counters and, once there are any, weights under scikit-learn's names."""
@@ -339,20 +342,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
     def __init__(self, variant="PA-I", C=1.0, fit_intercept=True, average=False, max_iter=1, shuffle=False,
                  class_weight=None, batch_size=1, query="all", delta=1.0, query_rate=None, label_budget=None,
                  warm_start=False, random_state=None):  # fmt: skip
-        self.variant = variant
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.batch_size = batch_size
-        self.query = query
-        self.delta = delta
-        self.query_rate = query_rate
-        self.label_budget = label_budget
-        self.warm_start = warm_start
-        self.random_state = random_state
+        keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
@@ -504,16 +494,7 @@ class PARegressor(RegressorMixin, _Stream):
 
     def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, fit_intercept=True, average=False, max_iter=1,
                  shuffle=False, batch_size=1, warm_start=False, random_state=None):  # fmt: skip
-        self.variant = variant
-        self.C = C
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.batch_size = batch_size
-        self.warm_start = warm_start
-        self.random_state = random_state
+        keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):

@@ -192,3 +192,40 @@ def add(data, indices, indptr, i, one, scale, W, k):
         for at in range(indptr[i], indptr[i + 1]):
             W[k, indices[at]] += scale * float(data[at])
     W[k, W.shape[1] - 1] += scale * one
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def shift(data, indices, indptr, i, one, by, W, drift, k, before):
+    """``W[k] += by * (x_i, one)``, and with averaging ``before`` times as much onto ``drift[k]``.
+
+    >>> import numpy as np
+    >>> W, drift = np.zeros((1, 2)), np.zeros((1, 2))
+    >>> shift(np.ones((1, 1)), None, None, 0, 1.0, 3.0, W, drift, 0, 2); drift.tolist()
+    [[6.0, 6.0]]
+    """
+    add(data, indices, indptr, i, one, by, W, k)
+    if drift.shape[0] > 0:
+        add(data, indices, indptr, i, one, by * before, drift, k)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def rank(data, indices, indptr, i, one, W, scores):
+    """Score row ``i`` for every class into ``scores``: the best class, the second-best, and 0, or NaN on overflow.
+
+    Of equals the first is the better.
+
+    >>> import numpy as np
+    >>> rank(np.ones((1, 1)), None, None, 0, 0.0, np.array([[3.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), np.empty(3))
+    (0, 2, 0.0)
+    """
+    first, finite = 0, 0.0
+    for k in range(W.shape[0]):
+        scores[k] = score(data, indices, indptr, i, one, W, k)
+        finite += scores[k] - scores[k]
+        if scores[k] > scores[first]:
+            first = k
+    second = 1 if first == 0 else 0
+    for k in range(W.shape[0]):
+        if k != first and scores[k] > scores[second]:
+            second = k
+    return first, second, finite

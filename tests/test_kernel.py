@@ -11,9 +11,19 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oracles import VARIANTS, budget_step, pa_batch, pa_kernel, step_size
+from oracles import (
+    VARIANTS,
+    budget_step,
+    pa_active,
+    pa_batch,
+    pa_kernel,
+    pa_multiclass,
+    pa_regression,
+    step_size,
+)
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
 from pa_lab.budget import DEPENDENT, POLICIES
+from pa_lab.expansion import BLOCK
 
 KERNELS = {
     "linear": {},
@@ -223,6 +233,35 @@ def test_landmark_step_is_the_exact_step_in_the_span(kernel, variant):
     order = np.argsort(model.support_)
     assert model.support_[order].tolist() == list(range(15)) and close(model.dual_coef_[0, order], beta, 1e-6)
     assert close(model.decision_function(X), gram(kernel, X, X[:15]) @ beta, 1e-7)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("norm", ["kernel", "euclidean"])
+def test_landmarks_equal_the_plain_loop_over_blocks(norm, variant):
+    """The landmark step is the linear step on the features ``L^-1 k(x)``, or ``k(x)``."""
+    n = 2 * BLOCK + 90
+    X, y = problem(n)
+    k, classes, target = gram("rbf", X, X[:20]), problem(n, n_classes=3)[1], np.sin(X[:, 0])
+    F = k if norm == "euclidean" else np.linalg.solve(np.linalg.cholesky(k[:20]), k.T).T
+    shared = {"C": 0.4, "gamma": 0.7, "landmarks": X[:20], "landmark_norm": norm, "variant": variant}
+    asking = {"query": "margin", "label_budget": 400, "class_weight": {-1: 0.5, 1: 2.0}, "random_state": 4}
+    for average in (False, True):
+        fast = KernelPAClassifier(**shared, **asking, average=average, max_iter=2).fit(X, y)
+        draws = np.random.default_rng(4).spawn(2)[1].random(2 * n)
+        slow = pa_active(F, y, draws, variant, 0.4, label_budget=400, fit_intercept=False, epochs=2, average=average,
+                         class_weight=(0.5, 2.0))  # fmt: skip
+        assert close(fast.decision_function(X), F @ slow["w"], 1e-6) and fast.n_queries_ == slow["n_queries"]
+        assert (fast.n_updates_, fast.n_mistakes_) == (slow["n_updates"], slow["n_mistakes_queried"])
+        fast = KernelPAClassifier(**shared, average=average).fit(X, classes)
+        slow = pa_multiclass(F, classes, 3, variant, 0.4, False, average=average)
+        assert close(fast.decision_function(X), F @ slow["w"].T, 1e-6) and fast.n_updates_ == slow["n_updates"]
+        fast = KernelPARegressor(**shared, epsilon=0.2, average=average).fit(X, target)
+        slow = pa_regression(F, target, variant, 0.4, 0.2, False, average=average)
+        assert close(fast.predict(X), F @ slow["w"], 1e-6) and fast.n_updates_ == slow["n_updates"]
+    if variant != "PA":
+        fast = KernelPAClassifier(**shared, batch_size=6).fit(X[:300], y[:300])
+        slow = pa_batch(F[:300], y[:300], variant, 0.4, False, 6)
+        assert close(fast.decision_function(X), F @ slow["w"], 1e-6)
 
 
 def test_all_rows_as_landmarks_equal_the_exact_expansion():
