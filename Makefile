@@ -8,7 +8,7 @@ STAMP := $(VENV)/.stamp
 FRESH := build/.fresh
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint unit notebooks bench faults clean
+.PHONY: help report test lint unit notebooks bench faults again clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,9 @@ bench: $(STAMP) $(FRESH)  ## Measure speed against other implementations
 
 faults: $(STAMP) $(FRESH)  ## Kill, fill the disk and run twice at once; a rerun must not tell
 	@$(PY) tests/faults.py
+
+again: $(STAMP) $(FRESH)  ## Run the study again, with one thread and other BLAS code; must be the same to the bit
+	@$(PY) tests/again.py
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info
