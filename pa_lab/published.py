@@ -199,8 +199,7 @@ def run_protocol(seed, data, tables=("table1", "table3", "table5", "update_count
 def svm_decisions(X, y, C, *row_sets):
     """Decision values of LIBSVM's linear machine on each set of rows, and the seconds its fit took (fits are kept)."""
     model, seconds = cached_fit(SVC(kernel="linear", C=C), X, y)
-    w = model.coef_.toarray()[0]
-    return *(decide(rows, w) + model.intercept_[0] for rows in row_sets), seconds
+    return *(decide(rows, model.coef_[0]) + model.intercept_[0] for rows in row_sets), seconds
 
 
 def run_svm(table, C, data):

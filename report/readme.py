@@ -66,7 +66,7 @@ def headline(results):
     note = f"""
 Test part of {linear["sizes"][1]["rows"]:,} rows; mean ± standard deviation over shuffles of the training rows ({n}). C
 is tuned on training rows, by F1 (linear), AUC (kernel PA-I) or accuracy (LIBSVM, RBF). Times are of one machine
-with two cores, at C = 1 for linear methods; LIBSVM's RBF fit reads sparse rows.
+with two cores, at C = 1 for linear methods.
 """
     return table(["method", "F1", "AUC", "time to train"], cells) + note
 

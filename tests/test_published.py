@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.svm import SVC
 
-from pa_lab import PAClassifier, datasets, published
+from pa_lab import PAClassifier, datasets, evaluation, published
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = published.load_table("claims").set_index("claim")
@@ -98,7 +98,9 @@ def test_the_svm_scores_are_those_of_libsvm(rows, tmp_path, monkeypatch):
     monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
     X, y = rows
     decision, seconds = published.svm_decisions(X, y, 0.1, X)
-    np.testing.assert_allclose(decision, SVC(kernel="linear", C=0.1).fit(X, y).decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(
+        decision, SVC(kernel="linear", C=0.1).fit(evaluation.dyadic(X), y).decision_function(X), atol=1e-9
+    )
     assert seconds > 0
 
 
