@@ -47,7 +47,7 @@ faults: $(STAMP) $(FRESH)  ## Kill, fill the disk and run twice at once; a rerun
 	@$(PY) tests/faults.py
 
 again: $(STAMP) $(FRESH)  ## Run the study again, with one thread and other BLAS code; must be the same to the bit
-	@$(PY) tests/again.py
+	@$(PY) tests/again.py $(ONLY)
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -1,4 +1,4 @@
-"""Does the whole study come out the same, to the bit? `make again` runs it once more and compares.
+"""Does the study come out the same, to the bit? `make again` runs it (with ONLY=05, a part) once more and compares.
 
 The second run has one thread and, where OpenBLAS can choose, code for another processor; LIBSVM is fitted anew. What
 may differ are wall-clock times, which are kept apart: `report/results/times/`, `figures/times/`, and what the report
@@ -24,25 +24,27 @@ def made(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for pattern in MADE for path in folder.glob(pattern)}
 
 
-def main():
-    """Run all notebooks in a copy of the project; return whether anything came out differently."""
+def main(only=""):
+    """Run all notebooks, or those whose names start with `only`, in a copy; return whether anything differs."""
     with tempfile.TemporaryDirectory(prefix="pa-lab-again-") as place:
         copy = Path(place) / "project"
         leave = shutil.ignore_patterns(".venv", ".git", "build", "__pycache__", ".*_cache")
         shutil.copytree(ROOT, copy, ignore=leave)
-        for pattern in MADE:
-            for path in copy.glob(pattern):
-                path.unlink()
+        for name in made(copy):
+            if Path(name).name.startswith(only):
+                (copy / name).unlink()
         folders = {"PA_LAB_CACHE": str(Path(place) / "cache"), "PYTHONPATH": str(copy)}
         folders["PA_LAB_DATA"] = os.environ.get("PA_LAB_DATA") or str(cache_folder())
-        subprocess.run([sys.executable, copy / "report" / "build.py"], env=os.environ | OTHER | folders, check=True)
+        command = [sys.executable, copy / "report" / "build.py", *(["--only", only] if only else [])]
+        subprocess.run(command, env=os.environ | OTHER | folders, check=True)
         here, there = made(ROOT), made(copy)
     different = sorted(name for name in here.keys() | there.keys() if here.get(name) != there.get(name))
-    print(f"{len(here) - len(different)} of {len(here)} results and figures are the same to the bit")
+    ran = sum(Path(name).name.startswith(only) for name in here)
+    print(f"{ran - len(different)} of {ran} results and figures are the same to the bit")
     for name in different:
         print(f"DIFFERENT {name}", file=sys.stderr)
     return bool(different)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
