@@ -14,13 +14,13 @@ averaging needs; ``left`` and ``right`` rows prepared to be a kernel's first or 
 import copy
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import get_blas_funcs, lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
 from pa_lab.linear import averaged, run
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
-BLOCK, TILE = 256, 256  # examples at a time, and vectors at a time: a tile of kernel values stays in the cache
+BLOCK, TILE = 128, 256  # examples at a time, and vectors at a time: a tile of kernel values stays in the cache
 
 
 class Kernel:
@@ -196,7 +196,8 @@ class Landmarks(Expansion):
             keep = np.arange(len(K))
         self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
         self.right = kernel.right(self.rows, self.ids)
-        self.factor = None if norm == "euclidean" else np.asfortranarray(factor, kernel.origin.dtype)
+        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True)  # costs a row far less than solving
+        self.inverse = None if norm == "euclidean" else np.asfortranarray(inverse, kernel.origin.dtype)
         self.W = np.zeros((n_rows, self.n))
         self.drift = np.zeros_like(self.W) if average else self.W[:0]
 
@@ -226,8 +227,11 @@ class Landmarks(Expansion):
         return finite
 
     def _directions(self, k):
-        """Rows ``z`` for rows ``k``."""
-        return k if self.factor is None else cho_solve((self.factor, True), k.T, check_finite=False).T
+        """Rows ``z`` for rows ``k``: with ``K = L L'`` they are ``L'^-1 L^-1 k``."""
+        if self.inverse is None:
+            return k
+        multiply = get_blas_funcs("trmm", (self.inverse,))
+        return multiply(1.0, self.inverse, multiply(1.0, self.inverse, k.T, lower=1), lower=1, trans_a=1).T
 
 
 def pivoted_cholesky(K, tolerance):
