@@ -46,7 +46,7 @@ bench: $(STAMP) $(FRESH)  ## Measure speed against other implementations
 faults: $(STAMP) $(FRESH)  ## Kill, fill the disk and run twice at once; a rerun must not tell
 	@$(PY) tests/faults.py
 
-again: $(STAMP) $(FRESH)  ## Run the study again, with one thread and other BLAS code; must be the same to the bit
+again: $(STAMP) $(FRESH)  ## Run the study again, with one thread and other BLAS code; it must come out the same
 	@$(PY) tests/again.py $(ONLY)
 
 clean:  ## Remove what was built, save the environment
