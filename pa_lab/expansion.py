@@ -196,7 +196,7 @@ class Landmarks(Expansion):
             keep = np.arange(len(K))
         self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
         self.right = kernel.right(self.rows, self.ids)
-        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True)  # costs a row far less than solving
+        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         self.inverse = None if norm == "euclidean" else np.asfortranarray(inverse, kernel.origin.dtype)
         self.W = np.zeros((n_rows, self.n))
         self.drift = np.zeros_like(self.W) if average else self.W[:0]
