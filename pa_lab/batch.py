@@ -40,7 +40,7 @@ def workspace(n):
     >>> workspace(8).L.shape
     (8, 8)
     """
-    return Work(np.zeros((n, n)), np.zeros((4, n)), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    return Work(np.zeros((n, n)), np.zeros((3, n)), np.zeros(n, np.int64), np.zeros(n, np.int64))
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -268,65 +268,22 @@ def least_squares(n, A, loss, C, tau, work):
     regular = True
     for a in range(m):
         j = free[a]
-        regular &= L[a, a] * L[a, a] > 1e-13 * (A[j, j] + ridge(PALS, C[j]))
+        regular &= L[a, a] * L[a, a] >= 1e-13 * (A[j, j] + ridge(PALS, C[j]))
     if regular:
         forth(L, move, m)
         back(L, move, m)
     else:
+        H, total = np.empty((m, m)), 0.0
         for a in range(m):
             for b in range(m):
-                L[a, b] = A[free[a], free[b]]
-            L[a, a] += ridge(PALS, C[free[a]])
-        pseudo_inverse(L, m, move, work.vectors[2], work.vectors[3])
+                H[a, b] = A[free[a], free[b]] + (ridge(PALS, C[free[a]]) if a == b else 0.0)
+                total += H[a, b]
+        if np.isfinite(total):
+            move[:m] = np.linalg.pinv(H, RANK * m) @ move[:m]
+        else:
+            move[:m] = np.nan  # for the caller to find
     for a in range(m):
         tau[free[a]] = move[a]
-
-
-@njit(cache=True, error_model="numpy")
-def pseudo_inverse(H, m, v, out, size):
-    """Multiply ``v`` by the pseudo-inverse of a symmetric semidefinite ``H``; overwrites all but ``m``.
-
-    One-sided Jacobi: rotations make the rows of ``H`` orthogonal, and then each is an eigenvalue times its vector.
-    """
-    for _ in range(60):
-        rotated = False
-        largest = 0.0
-        for a in range(m):
-            out[a] = size[a] = 0.0
-            for c in range(m):
-                size[a] += H[a, c] * H[a, c]
-            largest = max(largest, size[a])
-        for a in range(m):
-            for b in range(a):
-                p = q = r = 0.0
-                for c in range(m):
-                    p += H[a, c] * H[a, c]
-                    q += H[b, c] * H[b, c]
-                    r += H[a, c] * H[b, c]
-                if abs(r) <= 1e-15 * np.sqrt(p * q) or min(p, q) <= 1e-32 * largest:
-                    continue
-                rotated = True
-                zeta = (q - p) / (2.0 * r)
-                t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + np.sqrt(1.0 + zeta * zeta))
-                cos = 1.0 / np.sqrt(1.0 + t * t)
-                sin = cos * t
-                for c in range(m):
-                    h = H[a, c]
-                    H[a, c] = cos * h - sin * H[b, c]
-                    H[b, c] = sin * h + cos * H[b, c]
-        if not rotated:
-            break
-    for a in range(m):
-        eigenvalue = np.sqrt(size[a])
-        if eigenvalue <= RANK * m * np.sqrt(largest):
-            continue
-        part = 0.0
-        for c in range(m):
-            part += H[a, c] * v[c]
-        for c in range(m):
-            out[c] += part * H[a, c] / (eigenvalue * eigenvalue * eigenvalue)
-    for a in range(m):
-        v[a] = out[a]
 
 
 @njit(cache=True, error_model="numpy")

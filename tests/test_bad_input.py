@@ -377,10 +377,13 @@ def finite_or_refused(fit, model):
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II", "PALS"])
-def test_any_size_gives_a_finite_model_or_a_sentence(variant, average):
+@pytest.mark.parametrize(
+    ("variant", "batch_size"),
+    [("PA", 1), ("PA-I", 1), ("PA-II", 1), ("PALS", 1), ("PA-I", 5), ("PA-II", 5), ("PALS", 5)],
+)
+def test_any_size_gives_a_finite_model_or_a_sentence(variant, batch_size, average):
     learned = 0
-    options = {"variant": variant, "average": average, "max_iter": 2}
+    options = {"variant": variant, "batch_size": batch_size, "average": average, "max_iter": 2}
     for size in SIZES:
         for C in (5e-324, 1.0, 1.7e308):
             for fit_intercept in (False, True):

@@ -345,7 +345,8 @@ rng = np.random.default_rng(0)
 X, y = rng.standard_normal((40, 6)), rng.choice([-1, 1], 40)
 for variant in ("PA-I", "PA-II", "PALS"):
     print(PAClassifier(variant, 0.2, batch_size=8).fit(X, y).coef_.tobytes().hex())
-    print(PAClassifier(variant, 1e30, batch_size=20).fit(X, y).coef_.tobytes().hex())
+    if variant != "PALS":  # singular here, which is left to LAPACK
+        print(PAClassifier(variant, 1e30, batch_size=20).fit(X, y).coef_.tobytes().hex())
 print(PARegressor(batch_size=4).fit(X, X[:, 0]).coef_.tobytes().hex())
 """
 
