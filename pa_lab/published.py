@@ -404,15 +404,16 @@ def judge(protocol, sound, printed, swap=False):
 
     Parameters
     ----------
-    protocol, sound, printed : dict of str to array of shape (cells,) or (cells, runs)
+    protocol, printed : dict of str to array of shape (cells,) or (cells, runs)
         The figures the claims' expressions name. A claim whose figures are not all there is left out; where only the
-        printed ones are missing, its entry ``printed`` is None.
+        printed ones are missing, its entries ``printed`` and ``printed_figures`` are None.
+    sound : dict like them, or None. None: there are no sound figures, and the protocol run again decides.
     swap : bool, default=False. Exchange the figures in each pair that a claim names, to see that its verdict turns.
 
     Returns a frame with ``claim, quote, place``; whether it is true of each set of figures (None: open), by which test
     and with what range of differences; and the `verdict`.
     """
-    evidence = {"printed": printed, "protocol": protocol, "sound": sound}
+    evidence = {"printed": printed, "protocol": protocol, "sound": sound or {}}
     tools, rows = {"above": above, "mostly_above": mostly_above, "both": both, "__builtins__": {}}, []
     for claim in load_table("claims").to_dict("records"):
         names = claim["swap"].split()
@@ -420,7 +421,7 @@ def judge(protocol, sound, printed, swap=False):
         exchange = dict(pair for a, b in pairs for pair in ((a, b), (b, a))) if swap else {}
         row = {key: claim[key] for key in ("claim", "quote", "place")}
         for kind, figures in evidence.items():
-            test = claim["sound" if kind == "sound" else "protocol"]
+            test = claim["printed" if kind == "printed" else "recomputed"]
             code = compile(test, claim["claim"], "eval")
             used = set(code.co_names) - set(tools)
             if not used <= set(figures):
@@ -429,19 +430,21 @@ def judge(protocol, sound, printed, swap=False):
             turned = {name: figures[exchange.get(name, name)] for name in used}
             ranges = [_range(*pair, turned) for pair in pairs if set(pair) <= used]
             row |= {kind: eval(code, tools, turned), f"{kind}_figures": "; ".join(ranges), f"{kind}_test": test}
-        if row["protocol_figures"] and row["sound_figures"]:
-            rows.append(row | {"verdict": verdict(row["protocol"], row["sound"])})
+        if row["protocol_figures"] and (row["sound_figures"] or sound is None):
+            rows.append(row | {"verdict": verdict(row["protocol"], row["sound"], sound is not None)})
     return pd.DataFrame(rows)
 
 
-def verdict(protocol, sound):
-    """What follows from a claim's test on the published protocol and on sound figures.
+def verdict(protocol, sound, exists=True):
+    """What follows from a claim's test on the published protocol and on sound figures, if such exist.
 
-    >>> verdict(True, False)
-    'holds only under the published protocol'
+    >>> verdict(True, False), verdict(False, None, exists=False)
+    ('holds only under the published protocol', 'does not hold when run again')
     """
-    if sound is None:
+    if (sound if exists else protocol) is None:
         return "cannot be decided"
+    if not exists:
+        return "holds when run again" if protocol else "does not hold when run again"
     return "holds" if sound else "holds only under the published protocol" if protocol else "does not hold"
 
 

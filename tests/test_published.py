@@ -165,8 +165,8 @@ def made_up(expression, true):
 @pytest.mark.parametrize("claim", CLAIMS.index)
 def test_a_verdict_turns_when_its_figures_are_swapped(claim):
     def verdict(true, swap=False):
-        figures = [made_up(CLAIMS.loc[claim, kind], true) for kind in ("protocol", "sound")]
-        return published.judge(*figures, {}, swap=swap).set_index("claim").loc[claim, "verdict"]
+        figures = made_up(CLAIMS.loc[claim, "recomputed"], true)
+        return published.judge(figures, figures, {}, swap=swap).set_index("claim").loc[claim, "verdict"]
 
     assert verdict(True) == "holds"
     assert verdict(True, swap=True) == verdict(False) == "does not hold"
@@ -185,6 +185,28 @@ def test_a_verdict_turns_when_its_figures_are_swapped(claim):
 )
 def test_verdicts(protocol, sound, verdict):
     assert published.verdict(protocol, sound) == verdict
+
+
+def test_without_sound_figures_the_protocol_run_again_decides():
+    slow, fast = np.full((2, 3), 2.0), np.ones((2, 3))
+    times = {"pa_seconds": slow, "apa_seconds": fast, "svm_seconds": slow + 1}
+    claim = published.judge(times, None, {}).set_index("claim")
+    assert claim["verdict"].to_dict() == {
+        "PA is faster than SVM": "holds when run again",
+        "Active PA is fastest": "holds when run again",
+    }
+    assert claim["sound_figures"].isna().all() and claim["printed_figures"].isna().all()
+    turned = published.judge(times | {"apa_seconds": slow + 2}, None, times).set_index("claim")
+    assert turned.loc["Active PA is fastest", "verdict"] == "does not hold when run again"
+    assert turned.loc["Active PA is fastest", "printed"]
+    assert published.judge(times, {}, times).empty  # sound figures are asked for, and missing
+
+
+def test_mistakes_are_printed_as_updates():
+    counts = CLAIMS.loc["Active PA makes fewer mistakes"]
+    assert "updates" in counts["printed"] and "mistakes" in counts["recomputed"]
+    others = CLAIMS.drop("Active PA makes fewer mistakes")
+    assert (others["printed"] == others["recomputed"]).all()
 
 
 def test_a_difference_within_chance_is_left_open():
