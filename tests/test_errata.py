@@ -150,7 +150,7 @@ def test_score_after_the_step_has_the_sign_of_the_label():
     assert w @ x < 0 < new @ x
 
 
-# ---------------------------------------------------------------- Perez-Suay et al.
+# ---------------------------------------------------------------- Pérez-Suay et al.
 
 
 def test_least_squares_numerator_holds_the_label():
