@@ -1,4 +1,4 @@
-"""The experiment of Perez-Suay, Ferri, Arevalillo-Herraez and Albert (section 4): mini-batches on seven databases.
+"""The experiment of Pérez-Suay, Ferri, Arevalillo-Herraez and Albert (section 4): mini-batches on seven databases.
 
 The kernel values of a database are worked out once per width; a learner is then a pass over rows of that matrix. The
 source leaves open how features are scaled, how sigma enters the kernel and the order of the examples; here features

@@ -271,7 +271,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
 
         min over w of 1/2 ||w - w_t||^2 (+ C xi for PA-I, + C xi^2 for PA-II)  with  y (w . x) >= 1 (- xi)
 
-    (Crammer et al., 2006, eqs. 2 to 6); PALS asks for equality (Perez-Suay et al., eqs. 7 and 8). The intercept is a
+    (Crammer et al., 2006, eqs. 2 to 6); PALS asks for equality (Pérez-Suay et al., eqs. 7 and 8). The intercept is a
     weight on a constant 1, so it counts in the squared norm. With more than two classes, the right class is set
     against the highest-scoring wrong one (Crammer et al., section 7).
 
@@ -292,7 +292,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
     class_weight : dict, "balanced" or None, default=None
         Factors on ``C``, by class.
     batch_size : int >= 1, default=1
-        Rows that share one update, the exact solution of their joint problem (Perez-Suay et al., section 3.2; see
+        Rows that share one update, the exact solution of their joint problem (Pérez-Suay et al., section 3.2; see
         `pa_lab.batch`); not with ``variant="PA"``, whose joint constraints may contradict each other. Scores, queries
         and mistakes are those of the weights before the batch; only the labels asked for enter the problem;
         ``n_updates_`` counts examples with a step; ``average`` counts the weights after the batch for each of its

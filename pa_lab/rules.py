@@ -6,7 +6,7 @@ Glossary: ``w`` weights, ``x`` example, ``y`` target, ``p = w.x`` score, ``loss`
 the update, ``sqnorm`` the squared norm of the direction moved along (``||x||^2``, plus 1 with an intercept),
 ``C`` aggressiveness, ``epsilon`` half-width of the tube, ``tau`` step size.
 
-Sources: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006), JMLR 7, 551-585; for PALS, Perez-Suay, Ferri,
+Sources: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006), JMLR 7, 551-585; for PALS, Pérez-Suay, Ferri,
 Arevalillo-Herraez and Albert, section 3.1.
 """
 
