@@ -1,4 +1,4 @@
-"""The experiment of Pérez-Suay, Ferri, Arevalillo-Herraez and Albert (section 4): mini-batches on seven databases.
+"""The experiment of Pérez-Suay, Ferri, Arevalillo-Herráez and Albert (section 4): mini-batches on seven databases.
 
 The kernel values of a database are worked out once per width; a learner is then a pass over rows of that matrix. The
 source leaves open how features are scaled, how sigma enters the kernel and the order of the examples; here features
@@ -266,6 +266,9 @@ def compare(runs, value, pairs, sizes):
 def claims(runs, sizes):
     """The source's four claims as counts over databases and settings, with a verdict for each.
 
+    The first is a claim of a difference, which tests can show. The others claim that there is none to speak of: tests
+    that find none do not show that, so their verdicts only say that no difference was shown.
+
     Returns a frame with columns ``claim``, ``measured``, ``holds``, ``of``, ``share``, ``verdict``.
     """
     batches = sorted(runs["B"].unique())
@@ -281,23 +284,28 @@ def claims(runs, sizes):
     cells = [(m, B) for m in METHODS for B in (1, 4, 8) if B in batches]
     tests = compare(runs, "test", list(combinations(cells, 2)), sizes)
     rows = [
-        ("predictive error falls with B", f"B = 1 significantly worse than B = {max(middle)}",
+        ("cumulative error falls with B", f"B = 1 significantly worse than B = {max(middle)}",
          (falls["mean"].gt(0) & falls["p"].lt(0.05)).to_numpy()),
         ("B = 4 to 8 suffices", "one of these B not significantly worse than the best B",
          [bool((c["p"].ge(0.05) | c["mean"].le(0) | c["p"].isna()).any()) for c in suffices]),
-        ("BPAII and BPALS behave alike", "predictive errors not significantly different", alike["p"].ge(0.05)),
-        ("final test errors differ little", "two columns of Table 2 not significantly different", tests["p"].ge(0.05)),
+        ("BPAII and BPALS behave alike", "cumulative errors not significantly different", alike["p"].ge(0.05)),
+        ("final test errors differ little", "two columns of their Table 2 not significantly different",
+         tests["p"].ge(0.05)),
     ]  # fmt: skip
     table = pd.DataFrame([{"claim": c, "measured": how, "holds": int(np.sum(k)), "of": len(k)} for c, how, k in rows])
     table["share"] = table["holds"] / table["of"]
-    return table.assign(verdict=[verdict(share) for share in table["share"]])
+    words = [SHOWN] + [NOT_SHOWN] * (len(rows) - 1)
+    return table.assign(verdict=[verdict(*case) for case in zip(table["share"], words, strict=True)])
 
 
-def verdict(share):
-    """A share of cases in words.
+SHOWN = ("does not hold", "undecided", "holds mostly", "holds")
+NOT_SHOWN = ("refuted", "undecided", "mostly not shown to differ", "not shown to differ")
 
-    >>> [verdict(share) for share in (1.0, 0.8, 0.5, 0.1)]
-    ['holds', 'holds mostly', 'undecided', 'does not hold']
+
+def verdict(share, words=SHOWN):
+    """A share of cases in words, which change at 1/3, 2/3 and 0.9.
+
+    >>> [verdict(share) for share in (1.0, 0.8, 0.5, 0.1)], verdict(0.95, NOT_SHOWN)
+    (['holds', 'holds mostly', 'undecided', 'does not hold'], 'not shown to differ')
     """
-    words = ("does not hold", "undecided", "holds mostly", "holds")
     return words[int(np.searchsorted([1 / 3, 2 / 3, 0.9], share, side="right"))]

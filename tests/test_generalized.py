@@ -93,6 +93,8 @@ def test_claims_are_computed_from_the_runs():
     runs = pd.DataFrame(rows)
     table = gen.claims(runs, {"a": (75, 25)}).set_index("claim")
     assert table.of.tolist() == [3, 3, 8, 36]
-    assert table.verdict.tolist() == ["holds"] * 4
+    assert table.verdict.tolist() == ["holds"] + ["not shown to differ"] * 3
     flat = gen.claims(runs.assign(online=0.3 + 1e-3 * rng.random(len(runs))), {"a": (75, 25)})
     assert flat.verdict[0] == "does not hold"
+    apart = gen.claims(runs.assign(test=runs.test + 0.1 * runs.B), {"a": (75, 25)})
+    assert apart.verdict[3] == "refuted"
