@@ -31,7 +31,7 @@ class Mask:
     WORDS = re.compile(r"(let|set|show|import|include|if|for|while|context|return)(?![\w-])")
 
     def __init__(self, text):
-        self.text, self.kinds = text, [" "] * len(text)
+        self.text, self.kinds, self.swallowed = text, [" "] * len(text), []
         self.markup(0, "")
 
     def only(self, kinds):
@@ -57,7 +57,9 @@ class Mask:
             elif c == "$":
                 i = self.math(i + 1)
             elif c == "#":
-                i = self.expression(i + 1)
+                start, i = i, self.expression(i + 1)
+                if self.text[i : i + 1] == ";" and not self.WORDS.match(self.text, start + 1):
+                    self.swallowed.append(self.text[start : i + 1])
             elif c == "[":
                 i = self.markup(i + 1, "]")
             else:
@@ -227,6 +229,15 @@ def test_no_measured_number_is_typed(path):
     assert not typed_numbers(path.read_text(), facts=FACTS.get(path.name, ()))
 
 
+@each_source
+def test_no_semicolon_of_a_sentence_is_swallowed(path):
+    assert not Mask(path.read_text()).swallowed, r"Typst ends an expression with it: write \;"
+
+
+def test_a_swallowed_semicolon_is_seen():
+    assert Mask(r"#let a = 1; At #f(a); or #a.b\; and #[x; y].").swallowed == ["#f(a);"]
+
+
 PLANTED = """
 #let r = res("toy")
 #let rows = r.table
@@ -274,7 +285,7 @@ def floats(text):
         if re.search(r"(let|set|where\s*|\.)\s*$", code[: call.start()]) or text[: call.start()].endswith("figure."):
             continue
         mask = Mask.__new__(Mask)
-        mask.text, mask.kinds = text, [" "] * len(text)
+        mask.text, mask.kinds, mask.swallowed = text, [" "] * len(text), []
         end = mask.bracket(call.end() - 1)
         label = re.match(r"[\])}\s]*<([\w:.-]+)>", text[end:])
         found.append((text[call.start() : end], label and label[1]))
