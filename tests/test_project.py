@@ -1,9 +1,12 @@
 """What holds for the project as a whole: nothing unused, clean notebooks, figures of a decent size."""
 
 import ast
+import io
 import json
 import re
+import tokenize
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -110,3 +113,40 @@ def test_a_figure_is_small_and_not_from_stand_in_data(path):
 @pytest.mark.parametrize("path", sorted((ROOT / "report").rglob("*.json")), ids=lambda path: path.stem)
 def test_results_are_not_from_stand_in_data(path):
     assert "stand_in" not in json.loads(path.read_text())
+
+
+# ---------------------------------------------------------------- pa_lab
+
+SOURCES = sorted((ROOT / "pa_lab").glob("*.py"))
+
+
+def code_lines(text):
+    """Number of lines that hold code: no docstrings, comments and empty lines."""
+    lines, docstrings = set(), set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            docstrings.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING):
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - docstrings)
+
+
+def test_code_lines_are_counted():
+    assert code_lines('"""Doc."""\n\n# why\ndef f(a,\n      b):\n    """Doc.\n\n    More."""\n    return a\n') == 3
+
+
+def test_pa_lab_stays_compact():
+    """A ceiling to be lowered: who adds a function takes one away, or says here why not."""
+    sizes = {path.stem: code_lines(path.read_text()) for path in SOURCES}
+    assert sum(sizes.values()) <= 2700, sizes
+    assert max(sizes.values()) <= 330, sizes
+
+
+def test_every_function_of_pa_lab_is_used():
+    """By another one, a notebook or the report: what only a test calls has no user."""
+    users = [path.read_text() for path in SOURCES] + [path.read_text() for path in (ROOT / "report").glob("*.py")]
+    words = Counter(re.findall(r"\w+", "\n".join(users + [c.source for path in NOTEBOOKS for c in code_cells(path)])))
+    defined = [node.name for path in SOURCES for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
+    assert len(defined) > 150
+    assert [name for name in defined if words[name] < 2] == []
