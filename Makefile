@@ -57,11 +57,12 @@ $(FRESH): $(wildcard pa_lab/*.py)
 	@rm -rf pa_lab/__pycache__ && mkdir -p build && touch $@
 
 # The stamp is made last: an installation that was cut short is taken up again. An environment that does
-# not run (cut short itself, or its Python is gone) is made anew.
+# not run (cut short itself, or its Python is gone) is made anew. Modules are compiled when first imported:
+# compiling all of them takes as long as the rest.
 $(STAMP): requirements.txt pyproject.toml
 	@rm -f $@
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \
 		"This project needs Python 3.11 or later; $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v[:2])'
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PY) -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt
 	@touch $@
