@@ -352,6 +352,12 @@ def test_the_report_is_what_its_sources_give(scripts, tmp_path, capsys):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes(), f"{name} is old: run make report"
 
 
+def test_the_report_has_the_length_of_an_article():
+    """What does not fit stands in the notebooks. A rerun with longer times may spill over: that stops no build."""
+    counts = re.findall(rb"/Type\s*/Pages.*?/Count (\d+)", (REPORT / "report.pdf").read_bytes(), re.S)
+    assert 12 <= max(map(int, counts)) <= 20
+
+
 # ---------------------------------------------------------------- in a browser
 
 PROBE = """<script>addEventListener("load", () => {
