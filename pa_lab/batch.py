@@ -7,7 +7,7 @@ intercept), the weights move by ``sum_k tau_k y_k x_k``, where ``tau`` solves
     BPAII   max  l.tau - 1/2 tau.(A + diag(1/(2 C))) tau   with 0 <= tau_k
     BPALS   (A + diag(1/(2 C))) tau = l,                   by the pseudo-inverse where singular
 
-(Pérez-Suay, Ferri, Arevalillo-Herraez and Albert, sections 3.2 and 3.3.) For a slack priced ``C xi^2``, the first
+(Pérez-Suay, Ferri, Arevalillo-Herráez and Albert, sections 3.2 and 3.3.) For a slack priced ``C xi^2``, the first
 equation of the Lagrangian in xi is ``2 C xi = tau``, so what the slack leaves in the dual is
 ``C xi^2 - tau xi = -tau^2 / (4 C)`` and the ridge on A is ``1/(2 C)``. Their equations 17 and 19 have twice that,
 ``tau^2 / (2 C)`` and ``1/C``, which are the duals at half the C and would make ``B = 1`` another rule than PA-II.

@@ -7,7 +7,7 @@ the update, ``sqnorm`` the squared norm of the direction moved along (``||x||^2`
 ``C`` aggressiveness, ``epsilon`` half-width of the tube, ``tau`` step size.
 
 Sources: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006), JMLR 7, 551-585; for PALS, Pérez-Suay, Ferri,
-Arevalillo-Herraez and Albert, section 3.1.
+Arevalillo-Herráez and Albert, section 3.1.
 """
 
 from numba import njit
