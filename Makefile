@@ -4,6 +4,11 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.stamp
 
+# Packages are compiled when first imported, not when installed, so Python must be free to keep the outcome.
+export PYTHONDONTWRITEBYTECODE :=
+# One thread for BLAS: the products here are small, and two cores are kept busy by two processes.
+export OPENBLAS_NUM_THREADS ?= 1
+
 # numba does not notice a change in a function that a cached one calls: any change here empties its cache.
 FRESH := build/.fresh
 
@@ -46,7 +51,7 @@ bench: $(STAMP) $(FRESH)  ## Measure speed against other implementations
 faults: $(STAMP) $(FRESH)  ## Kill, fill the disk and run twice at once; a rerun must not tell
 	@$(PY) tests/faults.py
 
-again: $(STAMP) $(FRESH)  ## Run the study again, with one thread and other BLAS code; it must come out the same
+again: $(STAMP) $(FRESH)  ## Run the study again, with other BLAS code and threads; it must come out the same
 	@$(PY) tests/again.py $(ONLY)
 
 clean:  ## Remove what was built, save the environment
@@ -57,8 +62,7 @@ $(FRESH): $(wildcard pa_lab/*.py)
 	@rm -rf pa_lab/__pycache__ && mkdir -p build && touch $@
 
 # The stamp is made last: an installation that was cut short is taken up again. An environment that does
-# not run (cut short itself, or its Python is gone) is made anew. Modules are compiled when first imported:
-# compiling all of them takes as long as the rest.
+# not run (cut short itself, or its Python is gone) is made anew. Compiling all modules takes as long as the rest.
 $(STAMP): requirements.txt pyproject.toml
 	@rm -f $@
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \

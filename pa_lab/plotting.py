@@ -118,40 +118,6 @@ def batch_axis(axes, ticks=(1, 2, 4, 8, 20), **settings):
         ax.minorticks_off()
 
 
-def cumulative_mistakes(ax, frame):
-    """Draw the mistakes made so far against the examples seen so far, and return the axes.
-
-    The frame has columns `seen`, `mistakes` and `method`, and `low`, `high` for a band; or one column of mistakes per
-    method, indexed by the examples seen.
-    """
-    if "mistakes" not in frame:
-        frame = frame.rename_axis("seen").reset_index()
-        frame = frame.melt("seen", var_name="method", value_name="mistakes")
-    band = {"low": "low", "high": "high"} if {"low", "high"} <= set(frame) else {}
-    lines_with_band(ax, frame, x="seen", y="mistakes", by="method" if "method" in frame else None, **band)
-    ax.set(xlabel="examples seen", ylabel="mistakes so far", ylim=(0, None))
-    ax.margins(x=0)
-    return ax
-
-
-def score_distributions(ax, frame, bins=80):
-    """Draw how the decision values of each class are spread, and the threshold at 0; return the axes.
-
-    The frame has columns `score` and `label`, one row per example.
-    """
-    edges = np.histogram_bin_edges(frame["score"], bins)
-    looks = cycle(zip((SKY, VERMILION, GREEN), (BLUE, VERMILION, GREEN), strict=True))
-    for (label, part), (fill, line) in zip(frame.groupby("label"), looks, strict=False):
-        name = f"{label:+d}".replace("-", "\N{MINUS SIGN}") if isinstance(label, int | np.integer) else label
-        ax.hist(part["score"], edges, density=True, histtype="stepfilled", color=fill, alpha=0.35)
-        ax.hist(part["score"], edges, density=True, histtype="step", color=line, label=f"label {name}")
-    ax.axvline(0, color=BLACK, lw=0.8, ls=":")
-    ax.margins(y=0.15)
-    ax.set(xlabel="score $p$", ylabel="density")
-    ax.legend(loc="upper left")
-    return ax
-
-
 def direct_labels(ax, gap=1.15):
     """Write each line's label at its right end, moved apart where ends lie close, instead of a legend.
 

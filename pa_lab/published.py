@@ -4,18 +4,16 @@ The protocol departs from passive-aggressive learning and from sound evaluation 
 so that its effect on the figures can be measured. Labels are -1 and +1, scores in percent as printed.
 """
 
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numba import njit
 from scipy import stats
-from sklearn.metrics import precision_recall_curve, roc_auc_score
 from sklearn.svm import SVC
 
-from pa_lab.active import MARGIN, query_probability
-from pa_lab.evaluation import cached_fit, flip_labels, grid
+from pa_lab.active import MARGIN, NO_DRAWS, query_probability
+from pa_lab.evaluation import best_threshold, cached_fit, flip_labels, scores
 from pa_lab.linear import PAClassifier
 from pa_lab.rows import dot
 from pa_lab.rules import PA2, VARIANTS, hinge, step
@@ -29,7 +27,6 @@ RULES = ("PA", "PA-I", "PA-II")
 CELLS = [("PA", None)] + [(variant, C) for variant in RULES[1:] for C in (0.1, 1.0, 10.0)]  # columns of the tables
 CLASSIC_SVM_C, COUNTS_C = 0.01, 0.1
 KEY = ["table", "model", "variant", "C", "metric"]
-NO_DRAWS = np.empty(0)
 ROAD = (
     "as published",
     "norm squared",
@@ -154,7 +151,7 @@ def decide(X, w):
 
 def auc(y, decision):
     """Area under the ROC curve of decision values, in percent."""
-    return float(100 * roc_auc_score(y, decision))
+    return 100 * scores(y, decision)["auc"]
 
 
 def hard_scores(y, decision):
@@ -265,35 +262,6 @@ def walk(variant, C, road, seed, data):
     return hard_scores(data.y_test, decision) | ({"auc": auc(data.y_test, decision)} if road >= RANKED else {})
 
 
-def trajectory(variant, C, data, every=130):
-    """Hard scores on the test set of the weights after every so many rows of the published run of Table 1."""
-    (X, y), X_test = stream(data), scored_rows(data)
-    w, rows = None, []
-    for start in range(0, len(y), every):
-        w, _ = learn(X[start : start + every], y[start : start + every], variant, C, w=w)
-        values = hard_scores(data.y_test, decide(X_test, w))
-        rows.append({"seen": min(start + every, len(y))} | values)
-    return pd.DataFrame(rows)
-
-
-def time_passes(data, runs):
-    """Seconds of one pass of PA and of active PA on the rows of Tables 1 and 3, in turns; the draws count as work.
-
-    A first time of each is not counted. Returns a frame of ``table, model, variant, C, run, seconds``.
-    """
-    streams = {"table2": stream(data), "table4": stream(data, "table3")}
-    settings = grid(table=list(streams), variant=RULES, C=[0.1, 1.0, 10.0], model=["PA", "APA"])
-    rows = []
-    for run in range(-1, runs):
-        for setting in settings:
-            X, y = streams[setting["table"]]
-            start = time.perf_counter()
-            draws = np.random.default_rng(run + 1).random(len(y)) if setting["model"] == "APA" else NO_DRAWS
-            learn(X, y, setting["variant"], setting["C"], draws=draws)
-            rows.append(setting | {"run": run, "seconds": time.perf_counter() - start})
-    return pd.DataFrame(rows).query("run >= 0")
-
-
 def sound(model, variant, C, seed, data, noise=False, fold=False):
     """The same question asked soundly: all columns, no row twice, AUC of the scores, F1 at a tuned threshold.
 
@@ -331,9 +299,7 @@ def sound(model, variant, C, seed, data, noise=False, fold=False):
         options = {"average": True, "shuffle": True, "fit_intercept": False, "query": query, "random_state": seed}
         fitted = PAClassifier(variant, C=1.0 if C is None else C, **options).fit(X, y)
         train, test = fitted.decision_function(X), fitted.decision_function(data.X_test)
-    precision, recall, cuts = precision_recall_curve(y, train)
-    best = cuts[np.argmax((precision * recall / np.maximum(precision + recall, 1e-12))[:-1])]
-    tuned, plain = (hard_scores(data.y_test, test - cut)["f1"] for cut in (best, 0.0))
+    tuned, plain = (hard_scores(data.y_test, test - cut)["f1"] for cut in (best_threshold(y, train), 0.0))
     return {"auc": auc(data.y_test, test), "f1": tuned, "f1_at_0": plain, "mistakes": mistakes}
 
 

@@ -1,7 +1,6 @@
 from itertools import pairwise
 
 import matplotlib
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -38,24 +37,6 @@ def test_lines_with_band_draws_the_frame_as_it_is(ax):
     assert ax.lines[0].get_color() == plotting.COLORS["PA-I"]
     assert ax.lines[1].get_ydata().tolist() == [0.6, 0.7]
     assert len(ax.collections) == 2
-
-
-def test_cumulative_mistakes_takes_tidy_or_wide_frames(ax):
-    wide = pd.DataFrame({"PA": [1, 3], "PA-I": [1, 2]}, index=[10, 20])
-    plotting.cumulative_mistakes(ax, wide)
-    tidy = pd.DataFrame({"seen": [10, 20], "mistakes": [1, 2], "method": "PA-II", "low": 0, "high": 3})
-    plotting.cumulative_mistakes(ax, tidy)
-    assert labels(ax) == ["PA", "PA-I", "PA-II"]
-    assert [line.get_ydata().tolist() for line in ax.lines] == [[1, 3], [1, 2], [1, 2]]
-    assert len(ax.collections) == 1
-
-
-def test_score_distributions_shows_each_class_and_the_threshold(ax):
-    scores = np.random.default_rng(0).normal(size=200)
-    frame = pd.DataFrame({"score": scores, "label": np.where(scores > 0.5, 1, -1)})
-    plotting.score_distributions(ax, frame)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["label −1", "label +1"]
-    assert ax.lines[-1].get_xdata() == [0, 0]
 
 
 def test_direct_labels_do_not_overlap_and_keep_the_order_of_the_ends(ax):
