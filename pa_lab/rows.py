@@ -34,7 +34,13 @@ def as_rows(X):
 
 
 def _dot_python(A, i, B, k):
-    """``A[i] . B[k]`` in the order of the compiled ``dot``: its specification, and its stand-in without compiler."""
+    """``A[i] . B[k]`` of two C-contiguous 2-D float arrays, summed in double in a fixed order.
+
+    What the compiled ``dot`` must give to the last bit, and its stand-in without compiler.
+
+    >>> _dot_python(np.ones((1, 5)), 0, np.ones((1, 5)), 0)
+    5.0
+    """
     n = A.shape[1]
     whole = n - n % LANES
     lanes = [0.0] * LANES
@@ -97,19 +103,7 @@ def _dot_vector(typing_context, A, i, B, k):
     return types.float64(A, types.intp, B, types.intp), codegen
 
 
-if config.DISABLE_JIT:
-    dot = _dot_python
-else:
-
-    @njit(cache=True, forceinline=True, error_model="numpy")
-    def dot(A, i, B, k):
-        """``A[i] . B[k]`` of two C-contiguous 2-D float arrays, summed in double in a fixed order.
-
-        >>> import numpy as np
-        >>> dot(np.ones((1, 5)), 0, np.ones((1, 5)), 0)
-        5.0
-        """
-        return _dot_vector(A, i, B, k)
+dot = _dot_python if config.DISABLE_JIT else _dot_vector
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
