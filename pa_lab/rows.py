@@ -89,15 +89,8 @@ def _dot_vector(typing_context, A, i, B, k):
 
         lanes = accumulate(ir.Constant(n.type, 0), whole, LANES, ir.Constant(vector, [0.0] * LANES))
         tail = accumulate(whole, n, 1, ir.Constant(double, 0.0))
-        width = LANES
-        while width > 1:  # fold the upper half onto the lower: (0 + 2) + (1 + 3)
-            width //= 2
-            halves = [
-                ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(first, first + width)))
-                for first in (0, width)
-            ]
-            lanes = builder.fadd(*(builder.shuffle_vector(lanes, lanes, half) for half in halves))
-        total = builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+        a, b, c, d = (builder.extract_element(lanes, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES))
+        total = builder.fadd(builder.fadd(a, c), builder.fadd(b, d))  # upper half of a register onto the lower
         return builder.fadd(total, tail)
 
     return types.float64(A, types.intp, B, types.intp), codegen
