@@ -12,7 +12,8 @@ equation of the Lagrangian in xi is ``2 C xi = tau``, so what the slack leaves i
 ``C xi^2 - tau xi = -tau^2 / (4 C)`` and the ridge on A is ``1/(2 C)``. Their equations 17 and 19 have twice that,
 ``tau^2 / (2 C)`` and ``1/C``, which are the duals at half the C and would make ``B = 1`` another rule than PA-II.
 
-Glossary: ``n`` examples in the batch, ``free`` those with ``0 < tau < C``, ``L`` the Cholesky factor of A on them.
+Glossary: ``n`` examples in the batch, ``free`` those with ``0 < tau < C``, ``L`` the Cholesky factor of A on them,
+``high`` the upper bounds on tau.
 """
 
 from collections import namedtuple
@@ -40,7 +41,7 @@ def workspace(n):
     >>> workspace(8).L.shape
     (8, 8)
     """
-    return Work(np.zeros((n, n)), np.zeros((3, n)), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    return Work(np.zeros((n, n)), np.zeros((4, n)), np.zeros(n, np.int64), np.zeros(n, np.int64))
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -131,11 +132,12 @@ def solve(variant, n, A, loss, C, tau, work):
         least_squares(n, A, loss, C, tau, work)
         return 0.0
     L, free, place = work.L, work.free, work.place
-    gradient, move, row = work.vectors[0], work.vectors[1], work.vectors[2]
+    gradient, move, row, high = work.vectors[0], work.vectors[1], work.vectors[2], work.vectors[3]
     scale = 0.0
     for k in range(n):
         tau[k] = 0.0
         gradient[k] = -loss[k]
+        high[k] = C[k] if variant == PA1 else np.inf
         place[k] = AT_ZERO if A[k, k] > 0.0 else APART
         if place[k] == AT_ZERO:
             scale = max(scale, abs(loss[k]))
@@ -166,18 +168,15 @@ def solve(variant, n, A, loss, C, tau, work):
                 flat = curvature <= RANK * (m + 2) * diagonal
                 goes = np.inf if flat else max(0.0, -sign * gradient[j]) / curvature
                 blocker = -1
-                if variant == PA1:
-                    room = C[j] - tau[j] if sign > 0.0 else tau[j]
-                else:
-                    room = np.inf if sign > 0.0 else tau[j]
+                room = high[j] - tau[j] if sign > 0.0 else tau[j]
                 if room <= goes:
                     goes, blocker = room, m
                 for a in range(m):
                     i = free[a]
                     if move[a] < -1e-290:  # less would overflow below
                         room = tau[i] / -move[a]
-                    elif move[a] > 1e-290 and variant == PA1:
-                        room = (C[i] - tau[i]) / move[a]
+                    elif move[a] > 1e-290:
+                        room = (high[i] - tau[i]) / move[a]
                     else:
                         continue
                     if room < goes:
@@ -186,8 +185,7 @@ def solve(variant, n, A, loss, C, tau, work):
                     return np.inf
                 tau[j] += sign * goes
                 for a in range(m):
-                    high = C[free[a]] if variant == PA1 else np.inf
-                    tau[free[a]] = min(high, max(0.0, tau[free[a]] + goes * move[a]))
+                    tau[free[a]] = min(high[free[a]], max(0.0, tau[free[a]] + goes * move[a]))
                 for k in range(n):
                     if place[k] != FREE:
                         total = sign * A[k, j]
@@ -223,8 +221,7 @@ def solve(variant, n, A, loss, C, tau, work):
         forth(L, move, m)
         back(L, move, m)
         for a in range(m):
-            high = C[free[a]] if variant == PA1 else np.inf
-            tau[free[a]] = min(high, max(0.0, tau[free[a]] + move[a]))
+            tau[free[a]] = min(high[free[a]], max(0.0, tau[free[a]] + move[a]))
         gap = relative_gap(variant, n, A, loss, C, tau, place, gradient)
         if gap <= GAP:
             break
