@@ -52,21 +52,6 @@ def query_probability(query, p, delta, query_rate):
     return 1.0
 
 
-def to_ask(p, draws, query, delta, query_rate, left):
-    """Which of the rows with scores ``p`` to ask for, in their order, while ``left`` labels may still be asked for.
-
-    All arrays, the one of bool returned too, have the shape (n,); ``draws`` are uniform in [0, 1), not used by ``ALL``.
-
-    >>> to_ask(np.array([0.0, -3.0, 3.0, 0.0]), np.array([0.9, 0.2, 0.3, 0.9]), MARGIN, 1.0, 0.0, 2).tolist()
-    [True, True, False, False]
-    """
-    if query == ALL:
-        asked = np.ones(len(p), dtype=bool)
-    else:
-        asked = np.array([u < query_probability(query, v, delta, query_rate) for u, v in zip(draws, p, strict=True)])
-    return asked & (np.cumsum(asked) <= left)
-
-
 class Asks:
     """`should_query` for a classifier with the parameters of `QUERY_CONSTRAINTS`.
 
@@ -117,8 +102,10 @@ class Asks:
         if fresh:
             self._begin_counts()
         query, delta, query_rate, budget = self._query_settings()
-        draws = NO_DRAWS if query == ALL else self._query_rng.random(X.shape[0])
-        asked = to_ask(self._scores(X), draws, query, delta, query_rate, budget - self._counts[QUERIED])
+        draws = np.zeros(X.shape[0]) if query == ALL else self._query_rng.random(X.shape[0])
+        p = self._scores(X)
+        asked = np.array([u < query_probability(query, v, delta, query_rate) for u, v in zip(draws, p, strict=True)])
+        asked &= np.cumsum(asked) <= budget - self._counts[QUERIED]
         self._counts[SEEN] += len(asked)
         self._counts[[QUERIED, UNANSWERED]] += asked.sum()
         self._publish()
