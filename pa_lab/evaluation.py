@@ -335,9 +335,9 @@ def _by_fold(estimators, tried, X, y, splits, n_jobs, label):
 def _one_fold(method, fold, estimators, tried, X, y, splits):
     train, test = splits[fold]
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
-    rows = []
+    model, rows = clone(estimators[method]), []
     for setting in tried:
-        model = clone(estimators[method]).set_params(**setting).fit(X_train, y_train)
+        model.set_params(**setting).fit(X_train, y_train)
         rows.append(setting | scores(y_test, decide(model, X_test)))
     return rows
 
