@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
-from pa_lab.active import SEEN, UNANSWERED, Asks
+from pa_lab.active import SEEN, Asks
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.expansion import BLOCK, KERNELS, Growing, Kernel, Landmarks
 from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _finite, _Stream, keep
@@ -116,16 +116,12 @@ class _KernelStream:
             raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
                              "scale the features, for example with StandardScaler.")  # fmt: skip
 
-    def _publish(self):
-        """Show vectors, coefficients and counters under scikit-learn's names."""
-        self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts[:UNANSWERED].tolist()
-        model = getattr(self, "_model", None)
-        if model is None:
-            return
+    def _show(self):
+        """Show vectors and coefficients under scikit-learn's names."""
+        model = self._model
         self.dual_coef_ = np.ascontiguousarray(model.coefficients(self._counts[SEEN]))
         self.support_ = model.ids[: model.n].copy()
         self.support_vectors_ = model.rows[: model.n].copy()
-        self.n_iter_ = self.max_iter
 
     def __sklearn_is_fitted__(self):
         return getattr(self, "_model", None) is not None

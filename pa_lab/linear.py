@@ -239,11 +239,14 @@ class _Stream(BaseEstimator):
     def _publish(self):
         """Show counters and, once there are any, weights under scikit-learn's names."""
         self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts[:UNANSWERED].tolist()
-        if not hasattr(self, "_weights"):
-            return
+        if self.__sklearn_is_fitted__():
+            self._show()
+            self.n_iter_ = self.max_iter
+
+    def _show(self):
+        """Show the weights."""
         W = averaged(self._weights, self._drift, self._counts[SEEN]) if len(self._drift) else self._weights
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
-        self.n_iter_ = self.max_iter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -529,8 +532,8 @@ class PARegressor(RegressorMixin, _Stream):
         epsilon = 0.0 if self.variant == "PALS" else float(self.epsilon)
         return self._stream(X, y, np.full(2, float(self.C)), *passes, epsilon=epsilon)
 
-    def _publish(self):
-        super()._publish()
+    def _show(self):
+        super()._show()
         self.coef_ = self.coef_[0]
 
     def predict(self, X):
