@@ -139,7 +139,7 @@ def test_code_lines_are_counted():
 def test_pa_lab_stays_compact():
     """A ceiling to be lowered: who adds a function takes one away, or says here why not."""
     sizes = {path.stem: code_lines(path.read_text()) for path in SOURCES}
-    assert sum(sizes.values()) <= 2700, sizes
+    assert sum(sizes.values()) <= 2660, sizes
     assert max(sizes.values()) <= 330, sizes
 
 
