@@ -58,7 +58,9 @@ class _KernelStream:
         first = _dense(X[:1])
         gamma = self.gamma
         if gamma in ("scale", "auto"):
-            spread = _variance(X) if gamma == "scale" else 1.0
+            spread = 1.0
+            if gamma == "scale":
+                spread = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "indptr") else X.var())
             self._refuse_unless_finite(spread)
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         kernel = Kernel(self.kernel, float(gamma), self.degree, float(self.coef0), first[0])
@@ -155,13 +157,6 @@ class _KernelStream:
 
 def _dense(X):
     return np.ascontiguousarray(X.toarray() if hasattr(X, "indptr") else X)
-
-
-def _variance(X):
-    """Variance of all entries, as `gamma="scale"` wants it."""
-    if hasattr(X, "indptr"):
-        return float(X.multiply(X).mean() - X.mean() ** 2)
-    return float(X.var())
 
 
 _KERNEL_CONSTRAINTS = {
