@@ -51,24 +51,16 @@ def compare(u, X, y, fit_intercept=True):
     ----------
     u : array of shape (n_features,) or, with an intercept, (n_features + 1,)
         Comparison vector; its last entry is then the intercept.
-    X : array or sparse matrix of shape (n, n_features)
-        The stream, in order.
-    y : array of shape (n,)
-        Labels in {-1, +1}.
-    fit_intercept : bool, default=True
-        Whether the run had an intercept.
+    X : array or sparse matrix of shape (n, n_features). The stream, in order.
+    y : array of shape (n,). Labels in {-1, +1}.
+    fit_intercept : bool, default=True. Whether the run had an intercept.
 
-    Returns
-    -------
-    Comparison
+    Returns a `Comparison`.
 
     Raises
     ------
-    ValueError
-        If ``y`` holds anything but -1 and +1, or if ``u`` does not fit or is not finite.
+    ValueError. ``y`` holds anything but -1 and +1, ``u`` does not fit or is not finite, or squares of ``X`` overflow.
 
-    Examples
-    --------
     >>> compare([1.0], np.array([[2.0], [-0.5]]), [1, -1], fit_intercept=False).losses.tolist()
     [0.0, 0.5]
     """
@@ -178,19 +170,12 @@ def tightest(variant, X, y, C=1.0, fit_intercept=True, rho=None):
 
     Parameters
     ----------
-    variant : {"PA", "PA-I", "PA-II"}
-        The rule of the run.
-    X, y, C, fit_intercept
-        As for the run; ``y`` in {-1, +1}.
-    rho : float or None, default=None
-        ``delta`` of an active run.
+    variant : {"PA", "PA-I", "PA-II"}. The rule of the run.
+    X, y, C, fit_intercept. As for the run; ``y`` in {-1, +1}.
+    rho : float or None, default=None. ``delta`` of an active run.
 
-    Returns
-    -------
-    ndarray of shape (n_features,) or (n_features + 1,)
+    Returns an array of shape (n_features,) or (n_features + 1,).
 
-    Examples
-    --------
     >>> tightest("PA", np.array([[2.0], [-4.0]]), [1, -1], fit_intercept=False).round(6).tolist()
     [0.5]
     """
@@ -217,28 +202,18 @@ def along(model, X, y, u):
 
     Parameters
     ----------
-    model : PAClassifier
-        Its parameters choose the theorem; a copy in one pass over the rows as they stand is run.
-    X : array or sparse matrix of shape (n, n_features)
-        The stream, in order.
-    y : array of shape (n,)
-        Labels in {-1, +1}.
-    u : array
-        Comparison vector, as for `compare`.
+    model : PAClassifier. Its parameters choose the theorem; it is fitted in one pass over the rows as they stand.
+    X : array or sparse matrix of shape (n, n_features). The stream, in order.
+    y : array of shape (n,). Labels in {-1, +1}.
+    u : array. Comparison vector, as for `compare`.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``seen``, ``observed`` (mistakes for PA-I and for every active run, else the sum of squared losses)
-        and ``bound``. PA is set against Theorem 3 where the norms are 1, else against Theorem 2.
+    Returns a frame with columns ``seen``, ``observed`` (mistakes for PA-I and for every active run, else the sum of
+    squared losses) and ``bound``. PA is set against Theorem 3 where the norms are 1, else against Theorem 2.
 
     Raises
     ------
-    ValueError
-        With the reason, where no theorem covers the run.
+    ValueError. With the reason, where no theorem covers the run.
 
-    Examples
-    --------
     >>> from pa_lab import PAClassifier
     >>> X, y = np.array([[2.0], [-4.0]]), np.array([1, -1])
     >>> along(PAClassifier(variant="PA", fit_intercept=False), X, y, [0.5]).values.tolist()

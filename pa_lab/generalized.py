@@ -61,12 +61,8 @@ def kernel_pass(K, y, order, method, C, batch_size):
     method : {"BPAI", "BPAII", "BPALS"}
     C, batch_size : float, int
 
-    Returns
-    -------
-    trace : ndarray of shape (len(order), 2)
-        Score before the update, and tau, of each example.
-    w : ndarray of shape (n + 1,)
-        Coefficients by row, and the bias.
+    Returns ``trace`` of shape (len(order), 2), the score before the update and tau of each example; and ``w`` of shape
+    (n + 1,), coefficients by row and the bias.
 
     >>> trace, w = kernel_pass(np.eye(2), np.array([1.0, -1.0]), np.array([1]), "BPALS", 0.5, 1)
     >>> trace.round(3).tolist(), w.round(3).tolist()

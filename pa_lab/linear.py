@@ -502,18 +502,10 @@ class PARegressor(RegressorMixin, _Stream):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
-        """Learn from scratch (or on, with ``warm_start``) in ``max_iter`` passes; see `PAClassifier.fit`.
+        """Learn as `PAClassifier.fit` does, from targets ``y``, finite numbers; returns self.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Examples, in the order of the stream.
-        y : array of shape (n_samples,)
-            Targets, finite numbers.
-
-        Returns
-        -------
-        self : PARegressor
+        >>> PARegressor(C=0.5, epsilon=0.0).fit([[1.0], [3.0]], [2.0, 4.0]).coef_.tolist()
+        [1.1]
         """
         return self._learn(X, y, not (self.warm_start and hasattr(self, "_weights")), self.max_iter, self.shuffle)
 
@@ -538,17 +530,7 @@ class PARegressor(RegressorMixin, _Stream):
         self.coef_ = self.coef_[0]
 
     def predict(self, X):
-        """Predicted targets.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Predicted targets, an array of shape (n_samples,); parameters as for `PAClassifier.decision_function`."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         with np.errstate(over="ignore", invalid="ignore"):

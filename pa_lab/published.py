@@ -62,9 +62,7 @@ def stream(data, table="table1", road=0):
     road : int, default=0
         A place in ``ROAD``: from ``ONCE`` on no row comes twice, from ``WIDE`` on all columns are used.
 
-    Returns
-    -------
-    X, y : arrays of shape (n, 12) or (n, 22), and (n,)
+    Returns ``X`` of shape (n, 12) or (n, 22), and ``y`` of shape (n,).
     """
     X = data.X_train if road >= WIDE else data.X_train[:, REAL_COLUMNS]
     y = data.y_train
@@ -119,11 +117,8 @@ def learn(X, y, variant, C=None, road=0, draws=NO_DRAWS, w=None):
     draws : array of shape (n,), optional. Uniform numbers that decide which labels are asked for.
     w : array of shape (d,), optional. Weights to go on from.
 
-    Returns
-    -------
-    w : float64 array of shape (d,)
-    counts : dict
-        ``queries``, ``updates`` and ``mistakes`` (on all rows, asked for or not).
+    Returns the weights, a float64 array of shape (d,), and a dict of counts: ``queries``, ``updates`` and ``mistakes``
+    (on all rows, asked for or not).
 
     >>> w, counts = learn(np.array([[3.0, 4.0]]), np.array([1]), "PA")
     >>> w.round(2).tolist(), counts["updates"]

@@ -24,7 +24,6 @@ LANES = 4
 def as_rows(X):
     """Split a float array or CSR matrix into ``(data, indices, indptr)``.
 
-    >>> import numpy as np
     >>> as_rows(np.ones((2, 3)))[1:]
     (None, None)
     """
@@ -103,7 +102,6 @@ dot = _dot_python if config.DISABLE_JIT else _dot_vector
 def score(data, indices, indptr, i, one, W, k):
     """``(x_i, one) . W[k]``.
 
-    >>> import numpy as np
     >>> score(np.ones((1, 2)), None, None, 0, 1.0, np.ones((1, 3)), 0)
     3.0
     """
@@ -122,7 +120,6 @@ def score(data, indices, indptr, i, one, W, k):
 def squared_norm(data, indices, indptr, i, one):
     """``||(x_i, one)||^2``.
 
-    >>> import numpy as np
     >>> squared_norm(np.ones((1, 2)), None, None, 0, 1.0)
     3.0
     """
@@ -140,7 +137,6 @@ def squared_norm(data, indices, indptr, i, one):
 def product(data, indices, indptr, i, k, one):
     """``(x_i, one) . (x_k, one)``; CSR rows with sorted indices.
 
-    >>> import numpy as np
     >>> product(np.eye(2), None, None, 0, 1, 1.0)
     1.0
     """
@@ -165,7 +161,6 @@ def product(data, indices, indptr, i, k, one):
 def add(data, indices, indptr, i, one, scale, W, k):
     """``W[k] += scale * (x_i, one)``, in place.
 
-    >>> import numpy as np
     >>> W = np.zeros((1, 3)); add(np.ones((1, 2)), None, None, 0, 1.0, 3.0, W, 0); W.tolist()
     [[3.0, 3.0, 3.0]]
     """
@@ -185,7 +180,6 @@ def add(data, indices, indptr, i, one, scale, W, k):
 def shift(data, indices, indptr, i, one, by, W, drift, k, before):
     """``W[k] += by * (x_i, one)``, and with averaging ``before`` times as much onto ``drift[k]``.
 
-    >>> import numpy as np
     >>> W, drift = np.zeros((1, 2)), np.zeros((1, 2))
     >>> shift(np.ones((1, 1)), None, None, 0, 1.0, 3.0, W, drift, 0, 2); drift.tolist()
     [[6.0, 6.0]]
@@ -201,7 +195,6 @@ def rank(data, indices, indptr, i, one, W, scores):
 
     Of equals the first is the better.
 
-    >>> import numpy as np
     >>> rank(np.ones((1, 1)), None, None, 0, 0.0, np.array([[3.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), np.empty(3))
     (0, 2, 0.0)
     """
