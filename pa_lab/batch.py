@@ -253,7 +253,7 @@ def least_squares(n, A, loss, C, tau, work):
     regular = True
     for a in range(m):
         j = free[a]
-        regular &= L[a, a] * L[a, a] >= 1e-13 * (A[j, j] + ridge(PALS, C[j]))
+        regular &= L[a, a] * L[a, a] >= 1e-10 * (A[j, j] + ridge(PALS, C[j]))
     if regular:
         forth(L, move, m)
         back(L, move, m)
