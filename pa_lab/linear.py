@@ -375,7 +375,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
             self._begin(1 if len(self.classes_) == 2 else len(self.classes_), X.shape[1])
             self._begin_counts()
         codes = _encode(y, self.classes_)
-        return self._stream(X, codes, self._C_by_class(y), self.max_iter, self.shuffle)
+        return self._stream(X, codes, self._C_by_class(codes), self.max_iter, self.shuffle)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, *, asked=False):
@@ -421,7 +421,8 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
             self._begin(1 if len(classes) == 2 else len(classes), X.shape[1])
         if fresh:
             self._begin_counts()
-        return self._stream(X, _encode(y, self.classes_), self._C_by_class(y), asked=asked)
+        codes = _encode(y, self.classes_)
+        return self._stream(X, codes, self._C_by_class(codes), asked=asked)
 
     def decision_function(self, X):
         """Scores ``w . x``: above 0 stands for ``classes_[1]``; with more than two classes the highest wins.
@@ -449,11 +450,13 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
             )  # fmt: skip
         return trace[:, 0]
 
-    def _C_by_class(self, y):
-        """``C`` times the class weight, by class."""
+    def _C_by_class(self, codes):
+        """``C`` times the class weight, by class; the labels are counted here, which is sooner than sorting them."""
         if self.class_weight is None:
             return np.full(len(self.classes_), float(self.C))
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        counts = np.bincount(np.maximum(codes, 0.0).astype(np.intp), minlength=len(self.classes_))
+        y, times = self.classes_[counts > 0], counts[counts > 0]
+        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=times)
         if not (np.isfinite(factors) & (factors >= 0.0)).all():
             raise ValueError(f"class_weight must hold finite numbers >= 0; got {self.class_weight!r}.")
         return self.C * factors
