@@ -46,9 +46,9 @@ def notebook(path, *cells):
 
 
 def make(folder):
-    """Write a project of two notebooks whose report is one page."""
-    for name in ("01_toy", "02_toy"):
-        cells = ["answer = 42", *(part.format(name=name) for part in (PLOT, NUMBERS))]
+    """Write a project of two notebooks, the first with a figure, whose report is one page."""
+    for name, parts in (("01_toy", (PLOT, NUMBERS)), ("02_toy", ("from pa_lab import store", NUMBERS))):
+        cells = ["answer = 42", *(part.format(name=name) for part in parts)]
         notebook(folder / "notebooks" / f"{name}.ipynb", *cells)
     (folder / "report").mkdir()
     (folder / "report" / "report.typ").write_text(REPORT)
@@ -65,16 +65,17 @@ def project(tmp_path):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """What one run made, to be copied."""
-    folder = tmp_path_factory.mktemp("published")
-    assert build(make(folder)).returncode == 0
-    return folder
+    """A project that was run, to be copied, and what the run said."""
+    folder = make(tmp_path_factory.mktemp("published"))
+    run = build(folder)
+    assert run.returncode == 0, run.stderr
+    return folder, run.stdout
 
 
 @pytest.fixture
 def built(published, tmp_path):
     """A project as one run left it."""
-    return Path(shutil.copytree(published, tmp_path, dirs_exist_ok=True))
+    return Path(shutil.copytree(published[0], tmp_path, dirs_exist_ok=True))
 
 
 def command(project, *arguments):
@@ -109,28 +110,27 @@ def edit(project, name, old, new):
     path.write_text(text.replace(old, new))
 
 
-def test_a_run_publishes_everything_and_a_second_changes_no_byte(project):
-    first = build(project)
-    assert first.returncode == 0, first.stderr
-    assert "STAND-IN" not in first.stdout
-    assert "01_toy" in first.stdout and "report/report.pdf" in first.stdout
-    made = contents(project)
+def test_a_run_publishes_everything_and_a_second_elsewhere_changes_no_byte(published, built):
+    folder, said = published
+    assert "STAND-IN" not in said
+    assert "01_toy" in said and "report/report.pdf" in said
+    made = contents(built)
     assert set(made) == {
         *(f"notebooks/0{i}_toy.ipynb" for i in (1, 2)),
-        *(f"figures/0{i}_toy.svg" for i in (1, 2)),
+        "figures/01_toy.svg",
         *(f"report/results/0{i}_toy.json" for i in (1, 2)),
         *(f"report/results/times/0{i}_toy.json" for i in (1, 2)),
         *(f"report/{name}" for name in ("report.typ", "template.typ", "report.css", "report.pdf", "report.html")),
     }
-    text = (project / "notebooks" / "01_toy.ipynb").read_text()
+    text = (built / "notebooks" / "01_toy.ipynb").read_text()
     assert "PosixPath('report/results/times/01_toy.json')" in text and "image/png" in text
-    assert not any(word in text for word in ("papermill", "timestamp", str(project)))
+    assert not any(word in text for word in ("papermill", "timestamp", str(folder)))
 
-    (project / "figures" / "old.svg").write_text("nobody writes this any more")
-    (project / "figures" / "README").write_text("not a notebook's")
-    second = build(project)
+    (built / "figures" / "old.svg").write_text("nobody writes this any more")
+    (built / "figures" / "README").write_text("not a notebook's")
+    second = build(built)
     assert second.returncode == 0, second.stderr
-    after = contents(project)
+    after = contents(built)
     assert after.pop("figures/README")
     assert after == made
 
@@ -178,22 +178,22 @@ def test_a_missing_number_or_file_stops_the_report(built, script, line, words):
     assert contents(built) == before
 
 
-def test_one_notebook_or_a_trial_leaves_the_rest(built):
+def test_one_notebook_or_a_trial_leaves_the_rest(built, script):
     before = contents(built)
     edit(built, "02_toy.ipynb", "answer = 42", "answer = 43")
     run = build(built, "--only", "02")
     assert run.returncode == 0, run.stderr
     after = contents(built)
     changed = {name for name in before if before[name] != after[name]}
-    assert changed == {"notebooks/02_toy.ipynb", "figures/02_toy.svg", "report/results/02_toy.json"}
+    assert changed == {"notebooks/02_toy.ipynb", "report/results/02_toy.json"}
 
     assert build(built, "--only", "02", "-p", "answer", "7").returncode == 0
     trial = contents(built)
     assert '"answer": 7,' in (built / "build/trial/report/results/02_toy.json").read_text()
     assert {name: trial[name] for name in after} == after
 
-    run = build(built, "--only", "09")
-    assert run.returncode == 1 and "there are: 01_toy, 02_toy" in run.stderr
+    with pytest.raises(script.BuildError, match="starts with '09'; there are: 01_toy, 02_toy"):
+        script.chosen_notebooks(built, "09")
 
 
 def test_stand_in_data_never_reach_the_project(project):
@@ -215,7 +215,7 @@ def test_a_killed_run_leaves_no_trace_in_the_next(built):
         with subprocess.Popen(command(built), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
             time.sleep(rng.uniform(last - 2, last))
             run.send_signal(signal.SIGKILL)
-    (built / "figures" / "02_toy.svg").write_text("old")  # as if killed when only some files had been moved
+    (built / "report" / "results" / "02_toy.json").write_text("old")  # as if killed when only some files had been moved
     (built / "figures" / ".01_toy.svg.0123abcd.tmp").write_text("half")  # a notebook run by hand, killed
     assert build(built).returncode == 0
     assert contents(built) == expected
