@@ -309,7 +309,7 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
     finite = 0.0
     for start in range(0, n, batch_size):
         before = counts[SEEN]
-        m = 0
+        m = np.int64(0)  # a plain 0 would have all that is called with it compiled once more
         passive = True
         for t in range(start, min(start + batch_size, n)):
             i = t if order is None else order[t]

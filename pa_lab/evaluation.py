@@ -156,7 +156,7 @@ def grid(**axes):
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
-def sweep(run, settings, n_jobs=2, label="runs", **shared):
+def sweep(run, settings, n_jobs=-1, label="runs", **shared):
     """Call ``run(**setting, **shared)`` for every setting, in parallel through joblib, with a progress bar.
 
     The result does not depend on ``n_jobs`` or on the backend as long as ``run`` draws its randomness from its
@@ -166,7 +166,7 @@ def sweep(run, settings, n_jobs=2, label="runs", **shared):
     ----------
     run : callable. Returns a dict of results, or a list of such dicts.
     settings : list of dict. What to call it with, as from `grid`.
-    n_jobs : int, default=2. Number of worker processes.
+    n_jobs : int, default=-1. Number of worker processes; -1: one per core (or ``LOKY_MAX_CPU_COUNT``, if set).
     label : str, default="runs". Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides it.
     **shared. Arguments that are the same for every call, such as the data.
 
@@ -307,7 +307,7 @@ def standard_errors_apart(ours, published, sd, n, digits):
     return float((np.mean(ours) - published) / error)
 
 
-def cross_validate(estimators, X, y, splits, n_jobs=2, label="folds"):
+def cross_validate(estimators, X, y, splits, n_jobs=-1, label="folds"):
     """Fit each named estimator on each split's training rows and score it on the rest.
 
     Parameters
@@ -322,7 +322,7 @@ def cross_validate(estimators, X, y, splits, n_jobs=2, label="folds"):
     return _by_fold(estimators, [{}], X, y, splits, n_jobs, label)
 
 
-def tuning_curves(estimators, values, X, y, splits, n_jobs=2, label="tuning"):
+def tuning_curves(estimators, values, X, y, splits, n_jobs=-1, label="tuning"):
     """As `cross_validate`, at each value of the parameter ``C``, which becomes a column after ``fold``."""
     return _by_fold(estimators, grid(C=values), X, y, splits, n_jobs, label)
 
@@ -405,7 +405,7 @@ def progressive(model, X, y, every=500):
     return pd.DataFrame(rows, columns=["seen", "mistakes", "updates", "queries"])
 
 
-def permuted_runs(estimators, X, y, runs=20, n_jobs=2):
+def permuted_runs(estimators, X, y, runs=20, n_jobs=-1):
     """One pass of each named `PAClassifier` over the rows in random orders, seeded 0, 1, ..., the same for each.
 
     Returns a frame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
