@@ -300,7 +300,8 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
     n_classes = W.shape[0]
     classifies = epsilon < 0.0
     walls = 1 if classifies or variant == PALS else 2
-    n = y.shape[0] if order is None else order.shape[0]
+    shuffled = order.shape[0] > 0
+    n = order.shape[0] if shuffled else y.shape[0]
     room = min(batch_size, max(1, n)) * walls
     work = workspace(room)
     A, loss, price, side, tau = np.zeros((room, room)), np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room)
@@ -312,7 +313,7 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
         m = np.int64(0)  # a plain 0 would have all that is called with it compiled once more
         passive = True
         for t in range(start, min(start + batch_size, n)):
-            i = t if order is None else order[t]
+            i = order[t] if shuffled else t
             first, second, total = rank(data, indices, indptr, i, one, W, scores)
             finite += total
             p = scores[0] if n_classes == 1 else scores[first] - scores[second]
@@ -350,9 +351,9 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
         if passive:
             continue
         for k in range(m):
-            i = when[k] if order is None else order[when[k]]
+            i = order[when[k]] if shuffled else when[k]
             for l in range(k + 1):
-                j = when[l] if order is None else order[when[l]]
+                j = order[when[l]] if shuffled else when[l]
                 both = side[k] * side[l]
                 if n_classes > 1:
                     both = float((right[k] == right[l]) + (wrong[k] == wrong[l])
@@ -362,7 +363,7 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
         for k in range(m):
             if tau[k] == 0.0:
                 continue
-            i = when[k] if order is None else order[when[k]]
+            i = order[when[k]] if shuffled else when[k]
             counts[UPDATES] += 1
             if trace.shape[0] > 0:
                 trace[when[k], 1] += tau[k]

@@ -197,7 +197,7 @@ def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, coun
     """
     n_rows, b = W.shape
     start, move, drift = np.zeros((n_rows, 1)), np.zeros((n_rows, 2)), np.zeros((0, 2))
-    norm, target, draw = np.zeros((1, 1)), np.zeros(1), np.zeros(1)
+    norm, target, draw, order = np.zeros((1, 1)), np.zeros(1), np.zeros(1), np.zeros(0, np.int64)
     finite, times = 0.0, 1.0 if n_rows == 1 else 2.0
     for t in range(at, y.shape[0]):
         if policy == PROJECTION and state[0] == b and state[1] == 0:
@@ -208,10 +208,10 @@ def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, coun
         if draws.shape[0] > 0:
             draw[0] = draws[t]
         if n_rows == 1:
-            finite += learn_two(norm, None, start, target, None, move, drift, counts, trace[t : t + 1], 0.0, variant,
+            finite += learn_two(norm, None, start, target, order, move, drift, counts, trace[t : t + 1], 0.0, variant,
                                 C, epsilon, query, draw, delta, query_rate, label_budget)  # fmt: skip
         else:
-            finite += learn_many(norm, None, start, target, None, move, drift, counts, trace[t : t + 1], 0.0, variant,
+            finite += learn_many(norm, None, start, target, order, move, drift, counts, trace[t : t + 1], 0.0, variant,
                                  C, epsilon, query, draw, delta, query_rate, label_budget)  # fmt: skip
         if not move.any():
             continue

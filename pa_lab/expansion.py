@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs, lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
-from pa_lab.linear import averaged, run
+from pa_lab.linear import NO_ORDER, averaged, run
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 BLOCK, TILE = 128, 256  # examples at a time, and vectors at a time: a tile of kernel values stays in the cache
@@ -135,7 +135,7 @@ class Expansion:
         """Run the linear loop over rows known by their inner products: changes of `W` and `drift`, by row."""
         move = np.zeros((len(self.W), len(y) + 1))
         drift = np.zeros_like(move) if len(self.drift) else move[:0]
-        finite = run(rows, y, None, move, drift, draws, trace, 0.0, settings)
+        finite = run(rows, y, NO_ORDER, move, drift, draws, trace, 0.0, settings)
         return move[:, :-1], drift[:, :-1], finite
 
 

@@ -96,7 +96,7 @@ class _KernelStream:
     def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Pass the rows through the model, block by block; on bad numbers raise and leave the model as it was."""
         n, (settings, passes) = X.shape[0], self._passes(X.shape[0], C, epochs, shuffle, epsilon, asked)
-        passes = [(np.arange(n) if order is None else order, draws) for order, draws in passes]
+        passes = [(order if len(order) else np.arange(n), draws) for order, draws in passes]
         with _threads.limit(limits=1, user_api="blas"):
             model = self._start(X, passes[0][0]) if self._model is None else self._model.copy()
             X = X.astype(model.kernel.origin.dtype, copy=False)

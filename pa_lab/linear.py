@@ -34,6 +34,7 @@ from pa_lab.rows import as_rows, rank, score, shift, squared_norm
 from pa_lab.rules import PALS, VARIANTS, epsilon_insensitive, hinge, step
 
 NO_TRACE = np.empty((0, 2))
+NO_ORDER = np.empty(0, dtype=np.int64)  # the rows as they stand; None would have each loop compiled twice
 
 
 @njit(cache=True, error_model="numpy")
@@ -51,7 +52,7 @@ def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, var
     tube = max(epsilon, 0.0)
     finite = 0.0
     for t in range(y.shape[0]):
-        i = t if order is None else order[t]
+        i = order[t] if order.shape[0] > 0 else t
         p = score(data, indices, indptr, i, one, W, 0)
         finite += p - p
         if trace.shape[0] > 0:
@@ -92,7 +93,7 @@ def learn_many(data, indices, indptr, y, order, W, drift, counts, trace, one, va
     scores = np.empty(W.shape[0])
     finite = 0.0
     for t in range(y.shape[0]):
-        i = t if order is None else order[t]
+        i = order[t] if order.shape[0] > 0 else t
         first, second, total = rank(data, indices, indptr, i, one, W, scores)
         finite += total
         p = scores[first] - scores[second]
@@ -211,7 +212,7 @@ class _Stream(BaseEstimator):
         }  # fmt: skip
         if self._batched():
             settings["batch_size"] = self.batch_size
-        orders = [self._order_rng.permutation(n) if shuffle else None for _ in range(epochs)]
+        orders = [self._order_rng.permutation(n) if shuffle else NO_ORDER for _ in range(epochs)]
         draws = [NO_DRAWS if query == ALL else self._query_rng.random(n) for _ in range(epochs)]
         return settings, list(zip(orders, draws, strict=True))
 
@@ -445,7 +446,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         if hasattr(self, "_weights"):
             loop = learn_two if len(self._weights) == 1 else learn_many
             loop(
-                *as_rows(X), np.zeros(X.shape[0]), None, self._weights, self._drift, self._counts.copy(), trace,
+                *as_rows(X), np.zeros(X.shape[0]), NO_ORDER, self._weights, self._drift, self._counts.copy(), trace,
                 float(self.fit_intercept), 0, np.ones(2), -1.0, ALL, NO_DRAWS, 1.0, 0.0, 0,
             )  # fmt: skip
         return trace[:, 0]

@@ -6,7 +6,7 @@ from sklearn.linear_model import SGDClassifier
 
 from bench import medians, row
 from pa_lab import PAClassifier, datasets
-from pa_lab.linear import NO_BUDGET, NO_DRAWS, NO_TRACE, learn_two
+from pa_lab.linear import NO_BUDGET, NO_DRAWS, NO_ORDER, NO_TRACE, learn_two
 
 
 def main():
@@ -17,7 +17,7 @@ def main():
 
     def loop():
         W, drift, counts = np.zeros((1, X.shape[1] + 1)), np.empty((0, X.shape[1] + 1)), np.zeros(4, dtype=np.int64)
-        learn_two(X, None, None, labels, None, W, drift, counts, NO_TRACE, 0.0, 1, C, -1.0, 0, NO_DRAWS, 1.0, 0.0,
+        learn_two(X, None, None, labels, NO_ORDER, W, drift, counts, NO_TRACE, 0.0, 1, C, -1.0, 0, NO_DRAWS, 1.0, 0.0,
                   NO_BUDGET)  # fmt: skip
 
     one_pass = {"loss": "hinge", "penalty": None, "shuffle": False, "max_iter": 1, "tol": None, "fit_intercept": False}

@@ -10,7 +10,7 @@ from oracles import pa_active
 from pa_lab import PAClassifier
 from pa_lab.active import MARGIN, QUERIES, RANDOM, THRESHOLD
 from pa_lab.evaluation import trace
-from pa_lab.linear import NO_BUDGET, NO_TRACE, learn_many, learn_two
+from pa_lab.linear import NO_BUDGET, NO_ORDER, NO_TRACE, learn_many, learn_two
 
 RULES = {
     "all": {"query": "all"},
@@ -72,7 +72,7 @@ def test_no_label_is_read_unasked(rule, n_classes, sparse):
     def run(function, labels, record):
         W, counts = np.zeros((1 if n_classes == 2 else n_classes, 5)), np.zeros(4, dtype=np.int64)
         settings = rule.get("delta", 1.0), rule.get("query_rate", 0.0), rule.get("label_budget", NO_BUDGET)
-        function(*rows, labels, None, W, np.empty((0, 5)), counts, record, 1.0, 1, np.ones(3), -1.0,
+        function(*rows, labels, NO_ORDER, W, np.empty((0, 5)), counts, record, 1.0, 1, np.ones(3), -1.0,
                  QUERIES.index(rule["query"]), draws_of(0, 80), *settings)  # fmt: skip
         return W
 

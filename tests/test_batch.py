@@ -16,7 +16,7 @@ import oracles
 from pa_lab import PAClassifier, PARegressor
 from pa_lab.batch import learn_batches, solve, workspace
 from pa_lab.datasets import load
-from pa_lab.linear import NO_BUDGET, learn_many, learn_two
+from pa_lab.linear import NO_BUDGET, NO_ORDER, learn_many, learn_two
 from pa_lab.rows import as_rows
 from pa_lab.rules import PA1, PA2, VARIANTS, step
 
@@ -192,7 +192,7 @@ def run(loop, X, y, variant, *, classes=1, epsilon=-1.0, query=0, draws=None, ba
     drift = np.zeros_like(W) if average else W[:0].copy()
     draws = np.empty(0) if draws is None else draws
     C = np.full(max(2, classes), 0.4)
-    loop(*as_rows(X), y.astype(float), None, W, drift, counts, trace, 1.0, VARIANTS.index(variant), C, epsilon,
+    loop(*as_rows(X), y.astype(float), NO_ORDER, W, drift, counts, trace, 1.0, VARIANTS.index(variant), C, epsilon,
          query, draws, 1.0, 0.0, NO_BUDGET, *batch)  # fmt: skip
     return W, drift, counts, np.abs(trace)
 
