@@ -42,7 +42,8 @@ def learn_two(data, indices, indptr, y, order, W, drift, counts, trace, one, var
               query, draws, delta, query_rate, label_budget):  # fmt: skip
     """One pass of two-class PA (``y`` in {-1, +1}, ``epsilon`` < 0) or of PA regression, in place.
 
-    ``C`` holds the aggressiveness for negative and for positive targets; ``order`` the rows in the order they come.
+    ``C`` holds the aggressiveness for negative and for positive targets; ``order`` the rows in the
+    order they come (empty: as they stand).
     Labels not asked for are not read. A ``trace`` with a row per example records the score before the update and tau,
     which is NaN if the label was not asked for.
     Returns a number that is finite exactly if every score was.
