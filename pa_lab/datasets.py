@@ -41,6 +41,7 @@ except ImportError:  # Windows: stale temporary files are left to the user there
     fcntl = None
 
 TIMEOUT = 10  # seconds without a byte before a download is given up
+_ADVICE = "set PA_LAB_CACHE to a folder you may write"
 _LETTERS = {"g": 1, "b": -1, "M": 1, "R": -1}  # class letters of the UCI files
 
 
@@ -163,7 +164,7 @@ def load(name, *, stand_in=None):
     if dataset.generate:
         X, y = dataset.generate()
         return _bunch(dataset, [(X, y)], "generated", [content_digest(X, y)])
-    if stand_in or (stand_in is None and _flag("PA_LAB_STAND_IN")):
+    if stand_in or (stand_in is None and store.flag("PA_LAB_STAND_IN")):
         return _load_stand_in(dataset, "it was asked for")
     try:
         parts, sources = zip(*(_load_file(dataset, file) for file in dataset.files), strict=True)
@@ -189,7 +190,7 @@ def available(name):
     if dataset.generate:
         return "generated"
     sources = [next(iter(_copies(file)), (None,))[0] for file in dataset.files]
-    if _flag("PA_LAB_STAND_IN") or None in sources:
+    if store.flag("PA_LAB_STAND_IN") or None in sources:
         return None
     return max(sources, key=["folder", "cache"].index)
 
@@ -214,10 +215,6 @@ def _lookup(name):
     return REGISTRY[name]
 
 
-def _flag(variable):
-    return os.environ.get(variable, "") not in ("", "0")
-
-
 def _bunch(dataset, parts, source, digests):
     rows = " + ".join(f"{X.shape[0]:,}" for X, _ in parts)
     origin = "GENERATED STAND-IN, not the real set" if source == "stand-in" else dataset.files[0].address
@@ -227,9 +224,8 @@ def _bunch(dataset, parts, source, digests):
         f"y = +1 for label {ones} and -1 for the rest. {origin}."
     )
     bunch = Bunch(name=dataset.name, source=source, DESCR=descr)
-    for (X, y), digest, part in zip(parts, digests, ("_train", "_test"), strict=False):
-        if len(parts) == 1:
-            part = ""
+    ends = ("_train", "_test") if len(parts) > 1 else ("",)
+    for (X, y), digest, part in zip(parts, digests, ends, strict=True):
         bunch |= {f"X{part}": X, f"y{part}": y, "digest_test" if part == "_test" else "digest": digest}
     return bunch
 
@@ -295,9 +291,7 @@ def _keep(file, raw):
         with _replacing(path) as out:
             out.write(raw)
     except OSError as error:
-        raise DatasetError(
-            f"cannot write {path} ({error.strerror}): set PA_LAB_CACHE to a folder you may write"
-        ) from error
+        raise DatasetError(f"cannot write {path} ({error.strerror}): {_ADVICE}") from error
     return path
 
 
@@ -310,7 +304,7 @@ def _download(file):
     advice = f"save a copy of {file.address} as {file.path} in either folder"
     if file.withdrawn:
         raise UnavailableError(f"{missing} its address is dead: {advice}")
-    if _flag("PA_LAB_OFFLINE"):
+    if store.flag("PA_LAB_OFFLINE"):
         raise UnavailableError(f"{missing} PA_LAB_OFFLINE forbids a download: unset it, or {advice}")
     body = io.BytesIO()
     try:
@@ -395,10 +389,7 @@ def _read_parsed(dataset, file, path):
 @functools.cache
 def _warn_unwritable(folder, reason):
     """Warn once a process: all works without the parsed copy, only slower."""
-    warnings.warn(
-        f"cannot keep parsed copies in {folder} ({reason}): set PA_LAB_CACHE to a folder you may write",
-        stacklevel=2,
-    )
+    warnings.warn(f"cannot keep parsed copies in {folder} ({reason}): {_ADVICE}", stacklevel=2)
 
 
 @contextlib.contextmanager
@@ -432,8 +423,7 @@ def _load_stand_in(dataset, why):
         stacklevel=3,
     )
     store.mark_stand_in()
-    cap = _row_cap()
-    rows = [min(file.rows, cap) for file in dataset.files]
+    rows = [min(file.rows, _row_cap()) for file in dataset.files]
     if dataset.name == "ijcnn1":
         parts = [misfire_stream(n, seed=seed) for seed, n in enumerate(rows)]
     else:

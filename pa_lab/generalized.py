@@ -57,7 +57,7 @@ def kernel_pass(K, y, order, method, C, batch_size):
     ----------
     K : ndarray of shape (n, n). Kernel values of the whole database.
     y : ndarray of shape (n,). Labels in {-1, +1}.
-    order : ndarray of int. The rows to learn from, as they come.
+    order : ndarray of int. The rows to learn from, as they come; at least one.
     method : {"BPAI", "BPAII", "BPALS"}
     C, batch_size : float, int
 
@@ -68,6 +68,8 @@ def kernel_pass(K, y, order, method, C, batch_size):
     >>> trace.round(3).tolist(), w.round(3).tolist()
     ([[0.0, 0.333]], [0.0, -0.333, -0.333])
     """
+    if not len(order):
+        raise ValueError(f"order must name at least one row to learn from; got {order!r}.")
     n, trace, W = len(K), np.zeros((len(order), 2)), np.zeros((1, len(K) + 1))
     learn_batches(
         K, None, np.zeros((1, n)), y.astype(float), order, W, np.empty((0, n + 1)), np.zeros(5, np.int64), trace, 1.0,

@@ -24,7 +24,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 TAINT_FILE = ".stand-in"  # lies in an output folder that holds anything made from stand-in data
 
-_stand_in = os.environ.get("PA_LAB_STAND_IN", "") not in ("", "0")
+
+def flag(variable):
+    """Say whether an environment variable is set, to anything but 0."""
+    return os.environ.get(variable, "") not in ("", "0")
+
+
+_stand_in = flag("PA_LAB_STAND_IN")
 
 
 def mark_stand_in():

@@ -44,6 +44,11 @@ def test_error_path_follows_the_hypothesis_in_force(toy):
         assert path[seen - 1] == pytest.approx(gen.wrong(gen.predict(K, test, w), y[test]).mean())
 
 
+def test_a_pass_over_no_row_is_refused():
+    with pytest.raises(ValueError, match="order must name at least one row"):
+        gen.kernel_pass(np.eye(2), np.array([1, -1]), np.array([], int), "BPAI", 1.0, 1)
+
+
 def test_protocol_tunes_and_tries(toy):
     X, y = toy
     subsamples = [rows for rows, _ in gen.splits(40, 2, seed=1)]

@@ -1,6 +1,8 @@
 """The estimators inside scikit-learn's own tools, and with what its users hand over."""
 
 import io
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_valid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import pa_lab
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 
 RNG = np.random.default_rng(0)
@@ -195,3 +198,12 @@ def test_labels_come_back_as_they_went_in(name, labels):
 def test_cross_validation_in_two_processes_equals_one(name):
     model, y = task(name)
     assert np.array_equal(cross_val_predict(model, X, y, cv=4, n_jobs=2), cross_val_predict(model, X, y, cv=4))
+
+
+def test_learners_are_imported_when_asked_for():
+    """What only saves or loads need not wait for scikit-learn."""
+    assert [getattr(pa_lab, name).__name__ for name in pa_lab.__all__] == pa_lab.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = pa_lab.nothing
+    code = "import sys, pa_lab.store; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -148,5 +148,6 @@ def test_every_function_of_pa_lab_is_used():
     users = [path.read_text() for path in SOURCES] + [path.read_text() for path in (ROOT / "report").glob("*.py")]
     words = Counter(re.findall(r"\w+", "\n".join(users + [c.source for path in NOTEBOOKS for c in code_cells(path)])))
     defined = [node.name for path in SOURCES for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
+    defined.remove("__getattr__")  # called by Python
     assert len(defined) > 150
     assert [name for name in defined if words[name] < 2] == []
