@@ -17,3 +17,8 @@ def __getattr__(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{'kernel' if name.startswith('Kernel') else 'linear'}")
     return getattr(module, name)
+
+
+def __dir__():
+    """Name the learners too, for those who complete names."""
+    return [*globals(), *__all__]

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from pa_lab.undo import all_or_nothing
+
 QUERIES = ("all", "margin", "random", "threshold")
 ALL, MARGIN, RANDOM, THRESHOLD = range(4)
 SEEN, UPDATES, MISTAKES, QUERIED, UNANSWERED = range(5)  # a learner's counters
@@ -70,6 +72,7 @@ class Asks:
         budget = NO_BUDGET if self.label_budget is None else min(self.label_budget, NO_BUDGET)
         return QUERIES.index(self.query), float(self.delta), float(self.query_rate or 0.0), budget
 
+    @all_or_nothing
     def should_query(self, X):
         """Say which of the next rows of the stream to ask the label of; their labels then go to ``partial_fit``.
 
@@ -106,8 +109,10 @@ class Asks:
         p = self._scores(X)
         asked = np.array([u < query_probability(query, v, delta, query_rate) for u, v in zip(draws, p, strict=True)])
         asked &= np.cumsum(asked) <= budget - self._counts[QUERIED]
-        self._counts[SEEN] += len(asked)
-        self._counts[[QUERIED, UNANSWERED]] += asked.sum()
+        counts = self._counts.copy()
+        counts[SEEN] += len(asked)
+        counts[[QUERIED, UNANSWERED]] += asked.sum()
+        self._counts = counts
         self._publish()
         return asked
 

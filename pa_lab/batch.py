@@ -104,7 +104,7 @@ def solve(variant, n, A, loss, C, tau, work):
     n : int. Examples in the batch; only the first ``n`` entries of what follows are used.
     A : ndarray of shape (>= n, >= n). ``y_j y_k`` times the inner products; symmetric.
     loss : ndarray of shape (>= n,). ``1 - y_k p_k``, negative where the margin is passed.
-    C : ndarray of shape (>= n,). Aggressiveness of each example, > 0.
+    C : ndarray of shape (>= n,). Aggressiveness of each example, >= 0; with 0 its tau is 0.
     tau : ndarray of shape (>= n,). Overwritten.
     work : Work. From `workspace`.
 
@@ -126,7 +126,7 @@ def solve(variant, n, A, loss, C, tau, work):
         tau[k] = 0.0
         gradient[k] = -loss[k]
         high[k] = C[k] if variant == PA1 else np.inf
-        place[k] = AT_ZERO if A[k, k] > 0.0 else APART
+        place[k] = AT_ZERO if A[k, k] > 0.0 and C[k] > 0.0 else APART
         if place[k] == AT_ZERO:
             scale = max(scale, abs(loss[k]))
     m = 0
@@ -364,9 +364,10 @@ def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one,
             if tau[k] == 0.0:
                 continue
             i = order[when[k]] if shuffled else when[k]
-            counts[UPDATES] += 1
+            other = tau[k - 1] if k > 0 and when[k - 1] == when[k] else 0.0  # of the same example, from its other wall
+            counts[UPDATES] += other == 0.0
             if trace.shape[0] > 0:
-                trace[when[k], 1] += tau[k]
+                trace[when[k], 1] = tau[k] if other == 0.0 else abs(tau[k] - other)
             by = side[k] * tau[k]
             shift(data, indices, indptr, i, one, by, W, drift, right[k], before)
             if wrong[k] >= 0:

@@ -226,6 +226,7 @@ def along(model, X, y, u):
         (run["variant"] == "PALS", "variant='PALS' has none: it also moves examples whose loss is 0"),
         (run["class_weight"] is not None, "class_weight makes C differ between examples"),
         (run["query"] in ("random", "threshold"), f"query={run['query']!r} has none; only query='margin' is covered"),
+        (run["batch_size"] > 1, "batch_size lets examples share an update"),
         (run["label_budget"] is not None, "label_budget stops the asking, and with it the learning"),
     ):
         if fails:

@@ -242,8 +242,8 @@ def _data_folder():
 
 
 def cache_folder():
-    """Folder for downloads and parsed copies: ``PA_LAB_CACHE`` if set, else the user's cache."""
-    return Path(os.environ.get("PA_LAB_CACHE") or pooch.os_cache("pa_lab")).expanduser()
+    """Folder for downloads and parsed copies: ``PA_LAB_CACHE``, from the project if relative, or the user's cache."""
+    return store.ROOT / Path(os.environ.get("PA_LAB_CACHE") or pooch.os_cache("pa_lab")).expanduser()
 
 
 def _copies(file):

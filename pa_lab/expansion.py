@@ -190,14 +190,14 @@ class Landmarks(Expansion):
     """
 
     def __init__(self, kernel, n_rows, rows, ids, average, norm):
-        K = np.asarray(kernel(kernel.left(rows), kernel.right(rows, ids)), np.float64)
-        factor, keep = pivoted_cholesky(K, len(K) * np.finfo(kernel.origin.dtype).eps)
-        if norm == "euclidean":
-            keep = np.arange(len(K))
+        keep, self.inverse = np.arange(len(rows)), None
+        if norm == "kernel":
+            K = np.asarray(kernel(kernel.left(rows), kernel.right(rows, ids)), np.float64)
+            factor, keep = pivoted_cholesky(K, len(K) * np.finfo(kernel.origin.dtype).eps)
+            inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
+            self.inverse = np.asfortranarray(inverse, kernel.origin.dtype)
         self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
         self.right = kernel.right(self.rows, self.ids)
-        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        self.inverse = None if norm == "euclidean" else np.asfortranarray(inverse, kernel.origin.dtype)
         self.W = np.zeros((n_rows, self.n))
         self.drift = np.zeros_like(self.W) if average else self.W[:0]
 

@@ -29,6 +29,8 @@ class _KernelStream:
     """What the kernel learners put in place of the linear ones' weights: a way to hold the model, fed in blocks."""
 
     fit_intercept = warm_start = False
+    _settled = ("average", "kernel", "gamma", "degree", "coef0", "landmarks", "landmark_choice", "landmark_norm",
+                "budget", "budget_policy")  # fmt: skip
 
     def _check(self, X, y, reset):
         X, y = super()._check(X, y, reset)
@@ -36,7 +38,7 @@ class _KernelStream:
         if self.kernel == "precomputed":
             if not reset or not X.shape[0] == X.shape[1] or hasattr(X, "indptr"):
                 raise ValueError("kernel='precomputed' needs the square matrix of kernel values of all rows, dense, "
-                                 f"and fit, not partial_fit; got X of shape {X.shape}.")  # fmt: skip
+                                 f"in one call with no partial_fit after it; got X of shape {X.shape}.")  # fmt: skip
             gap = abs(X - X.T).max()
             if gap > 1e-5 * abs(X).max():
                 raise ValueError(f"X must be symmetric with kernel='precomputed'; X and its transpose differ by {gap}.")
@@ -76,7 +78,10 @@ class _KernelStream:
         m = self.landmarks
         if not isinstance(m, Integral):
             if self.kernel == "precomputed":
-                return X[np.asarray(m)], np.asarray(m)
+                numbers = np.asarray(m)
+                if not np.isin(numbers, np.arange(X.shape[0])).all():
+                    raise ValueError(f"landmarks must be numbers of the {X.shape[0]} rows, from 0; got {m!r}.")
+                return X[numbers], numbers
             rows = check_array(m, dtype=X.dtype, order="C", input_name="landmarks")
             if rows.shape[1] != X.shape[1]:
                 raise ValueError(f"landmarks have {rows.shape[1]} features, X has {X.shape[1]}.")

@@ -32,6 +32,7 @@ from pa_lab.active import (
 from pa_lab.batch import learn_batches
 from pa_lab.rows import as_rows, rank, score, shift, squared_norm
 from pa_lab.rules import PALS, VARIANTS, epsilon_insensitive, hinge, step
+from pa_lab.undo import all_or_nothing
 
 NO_TRACE = np.empty((0, 2))
 NO_ORDER = np.empty(0, dtype=np.int64)  # the rows as they stand; None would have each loop compiled twice
@@ -151,8 +152,11 @@ def keep(arguments):
 class _Stream(BaseEstimator):
     """What the learners share: weights, counters, random draws, and the passes over the data."""
 
+    _settled = ("average",)  # parameters that cannot change once there are weights
+
     def _begin(self, n_rows, n_features):
         """Start from zero weights."""
+        self._began_with = {name: getattr(self, name) for name in self._settled}
         self._weights = np.zeros((n_rows, n_features + 1))
         self._drift = np.zeros_like(self._weights) if self.average else np.empty((0, n_features + 1))
 
@@ -213,9 +217,16 @@ class _Stream(BaseEstimator):
         }  # fmt: skip
         if self._batched():
             settings["batch_size"] = self.batch_size
-        orders = [self._order_rng.permutation(n) if shuffle else NO_ORDER for _ in range(epochs)]
-        draws = [NO_DRAWS if query == ALL else self._query_rng.random(n) for _ in range(epochs)]
-        return settings, list(zip(orders, draws, strict=True))
+        for name, value in self._began_with.items():
+            now = getattr(self, name)
+            if now is not value and not np.array_equal(now, value):
+                raise ValueError(f"{name} cannot change while the model learns on: it began with {value!r}, now it is "
+                                 f"{now!r}. Call fit with warm_start=False to begin anew.")  # fmt: skip
+        self.n_iter_ = epochs
+        return settings, (
+            (self._order_rng.permutation(n) if shuffle else NO_ORDER,
+             NO_DRAWS if query == ALL else self._query_rng.random(n)) for _ in range(epochs)
+        )  # fmt: skip
 
     def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
         """Run the loop over the rows; on bad numbers raise and leave the model as it was."""
@@ -244,7 +255,6 @@ class _Stream(BaseEstimator):
         self.n_seen_, self.n_updates_, self.n_mistakes_, self.n_queries_ = self._counts[:UNANSWERED].tolist()
         if self.__sklearn_is_fitted__():
             self._show()
-            self.n_iter_ = self.max_iter
 
     def _show(self):
         """Show the weights."""
@@ -329,6 +339,8 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         As in scikit-learn.
     n_seen_, n_updates_, n_mistakes_, n_queries_ : int
         Examples seen, updates made, mistakes made before each update (among the labels asked for), labels asked for.
+    n_iter_ : int
+        Passes made by the last call.
 
     Examples
     --------
@@ -351,6 +363,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Learn from scratch (or on, with ``warm_start``) in ``max_iter`` passes.
 
@@ -380,6 +393,7 @@ class PAClassifier(LinearClassifierMixin, Asks, _Stream):
         return self._stream(X, codes, self._C_by_class(codes), self.max_iter, self.shuffle)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def partial_fit(self, X, y, classes=None, *, asked=False):
         """Learn from the next rows of the stream, in the order given; fewer than ``batch_size`` are one batch.
 
@@ -487,8 +501,8 @@ class PARegressor(RegressorMixin, _Stream):
         Weights.
     intercept_ : ndarray of shape (1,)
         Intercept.
-    n_seen_, n_updates_, n_mistakes_, n_queries_ : int
-        Examples seen, updates made, predictions outside the tube, labels used.
+    n_seen_, n_updates_, n_mistakes_, n_queries_, n_iter_ : int
+        Examples seen, updates made, predictions outside the tube, labels used; passes made by the last call.
 
     Examples
     --------
@@ -506,6 +520,7 @@ class PARegressor(RegressorMixin, _Stream):
         keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def fit(self, X, y):
         """Learn as `PAClassifier.fit` does, from targets ``y``, finite numbers; returns self.
 
@@ -515,6 +530,7 @@ class PARegressor(RegressorMixin, _Stream):
         return self._learn(X, y, not (self.warm_start and hasattr(self, "_weights")), self.max_iter, self.shuffle)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @all_or_nothing
     def partial_fit(self, X, y):
         """Learn from the next rows of the stream, in the order given; parameters and result as for `fit`."""
         self._validate_changes()
@@ -584,7 +600,10 @@ def _encode(y, classes):
         known = high | (y == classes[0])
         codes = np.where(high, 1.0, -1.0)
     else:
-        index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        try:
+            index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        except TypeError as error:
+            raise ValueError(f"y holds labels not of one kind with the classes {classes!r}: {error}") from error
         known = classes[index] == y
         codes = index.astype(np.float64)
     if not known.all():

@@ -16,6 +16,7 @@ import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 LANES = 4
@@ -54,6 +55,8 @@ def _dot_python(A, i, B, k):
 @intrinsic
 def _dot_vector(typing_context, A, i, B, k):
     """The same product as vector instructions: numba alone keeps such a sum scalar, at half the speed."""
+    if not A.layout == B.layout == "C":
+        raise TypingError("rows must lie one after the other: pass C-contiguous arrays, as from np.ascontiguousarray.")
     double, vector = ir.DoubleType(), ir.VectorType(ir.DoubleType(), LANES)
 
     def row(context, builder, array_type, array, index):

@@ -139,6 +139,8 @@ def _plain(value, key):
         indexed = any(name is not None for name in value.index.names)
         value = (value.reset_index() if indexed else value).to_dict("records")
     elif isinstance(value, pd.Series):
+        if not value.index.is_unique:
+            raise ValueError(f"{key} has an index with repeated labels: {value.index.tolist()}.")
         value = value.to_dict()
     elif isinstance(value, np.ndarray | np.generic):
         value = value.tolist()

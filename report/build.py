@@ -104,7 +104,8 @@ def build(root, notebooks, full=True, parameters=None):
         os.environ["PA_LAB_STAND_IN"] = "1"
     published = root / "build" / "stand-in" if missing else root
     target = root / "build" / "trial" if parameters else published
-    before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README))}
+    kept = [] if full else [path for pattern in GENERATED for path in published.glob(pattern)]
+    before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README), *kept)}
     took = {}
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
         stage = Path(folder)
@@ -232,7 +233,7 @@ def cleaned(notebook, stage):
         if not cell.metadata.get("tags"):
             cell.metadata.pop("tags", None)
         if cell.get("outputs"):
-            text = json.dumps(cell.outputs).replace(f"{stage}/", "")
+            text = json.dumps(cell.outputs, ensure_ascii=False).replace(f"{stage}/", "")
             cell.outputs = nbformat.from_dict(json.loads(text))
     return notebook
 

@@ -65,7 +65,7 @@ def main(only=""):
         for name in made(copy, only):
             (copy / name).unlink()
         folders = {"PA_LAB_CACHE": str(Path(place) / "cache"), "PYTHONPATH": str(copy)}
-        folders["PA_LAB_DATA"] = os.environ.get("PA_LAB_DATA") or str(cache_folder())
+        folders["PA_LAB_DATA"] = str(Path(os.environ.get("PA_LAB_DATA") or cache_folder()).resolve())
         command = [sys.executable, copy / "report" / "build.py", *(["--only", only] if only else [])]
         subprocess.run(command, env=os.environ | OTHER | folders, check=True)
         told = compared(made(ROOT, only), made(copy, only))

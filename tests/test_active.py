@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from oracles import pa_active
-from pa_lab import PAClassifier
+from pa_lab import KernelPAClassifier, PAClassifier
 from pa_lab.active import MARGIN, QUERIES, RANDOM, THRESHOLD
 from pa_lab.evaluation import trace
 from pa_lab.linear import NO_BUDGET, NO_ORDER, NO_TRACE, learn_many, learn_two
@@ -232,11 +232,10 @@ def test_rules_are_told_apart():
 
 @each_rule
 def test_linear_kernel_asks_for_the_same_rows(rule):
-    kernel = pytest.importorskip("pa_lab.kernel")
     X, y = stream()
 
     def counts(model):
         return [model.partial_fit(X[[i]], y[[i]], classes=[0, 1]).n_queries_ for i in range(len(y))]
 
     linear = PAClassifier(fit_intercept=False, random_state=3, **rule)
-    assert counts(linear) == counts(kernel.KernelPAClassifier(kernel="linear", random_state=3, **rule))
+    assert counts(linear) == counts(KernelPAClassifier(kernel="linear", random_state=3, **rule))

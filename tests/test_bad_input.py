@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib.figure import Figure
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
 
@@ -50,6 +51,16 @@ def along(**options):
 # name: (call, error, words that must all stand in the message)
 CASES = {
     # parameters
+    "landmark numbers": (
+        lambda: KernelPAClassifier(kernel="precomputed", landmarks=[0, 99]).fit(np.eye(3), Y),
+        ValueError,
+        ["landmarks must be numbers of the 3 rows", "[0, 99]"],
+    ),
+    "label missing among three": (
+        lambda: PAClassifier().partial_fit(X, ["a", None, "b"], classes=["a", "b", "c"]),
+        ValueError,
+        ["y holds labels not of one kind with the classes"],
+    ),
     "C none": (classifier_options(C=None), ValueError, ["'C' parameter of PAClassifier", "float in", "Got None"]),
     "C text": (classifier_options(C="1"), ValueError, ["'C' parameter", "(0.0, inf)", "Got '1'"]),
     "C zero": (classifier_options(C=0), ValueError, ["'C' parameter", "(0.0, inf)", "Got 0"]),
@@ -356,6 +367,75 @@ def test_a_refused_call_leaves_the_model_as_it_was():
         with pytest.raises(ValueError, match=re.compile("expecting|NaN|classes|'C'")):
             call()
     assert np.array_equal(model.coef_, before[0]) and (model.n_seen_, model.n_features_in_) == before[1:]
+
+
+HOLE = np.full_like(X, NAN)
+EVERY = {
+    "classifier": (PAClassifier(query="margin", random_state=0), Y),
+    "regressor": (PARegressor(shuffle=True, random_state=0), [0.5, 1.5, 2.5]),
+    "kernel": (KernelPAClassifier(gamma=1.0, query="margin", random_state=0), Y),
+    "kernel regressor": (KernelPARegressor(gamma=1.0, shuffle=True, random_state=0), [0.5, 1.5, 2.5]),
+    "landmarks": (KernelPAClassifier(gamma=1.0, landmarks=3, query="margin", random_state=0), Y),
+}
+each = pytest.mark.parametrize("name", EVERY)
+
+
+@each
+def test_a_refused_first_call_leaves_nothing(name):
+    model, y = EVERY[name]
+    model = clone(model)
+    for call in (lambda: model.fit(HOLE, y), lambda: model.fit(X, [NAN] * 3)):
+        with pytest.raises(ValueError, match="NaN"):
+            call()
+        assert not [key for key in vars(model) if key.endswith("_") or key.startswith("_")]
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+@each
+def test_a_refused_refit_leaves_the_good_model_and_its_random_draws(name):
+    original, y = EVERY[name]
+    model, twin = clone(original).fit(X, y), clone(original).fit(X, y)
+    before = model.predict(X)
+    words = y if "regressor" in name else ["a", "b", "a"]
+    refused = [(HOLE, words), (X, [NAN] * 3), *([(X[:2], words[:2])] if name == "landmarks" else [])]
+    for rows, targets in refused:
+        with pytest.raises(ValueError, match=r"NaN|landmarks=3 is more than the 2 rows"):
+            model.fit(rows, targets)
+    assert np.array_equal(model.predict(X), before)
+    for again in (model, twin):
+        again.partial_fit(np.tile(X, (30, 1)), np.tile(y, 30))
+    assert np.array_equal(model.predict(X), twin.predict(X)) and model.n_queries_ == twin.n_queries_
+
+
+def test_what_is_refused_once_is_refused_again():
+    model = KernelPAClassifier(budget=5, average=True)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="average=True needs every vector"):
+            model.partial_fit(X, Y, classes=[-1, 1])
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (PAClassifier(), {"average": True}),
+        (PARegressor(average=True), {"average": False}),
+        (KernelPAClassifier(gamma=1.0), {"gamma": 2.0}),
+        (KernelPAClassifier(), {"kernel": "poly"}),
+        (KernelPARegressor(landmarks=2), {"landmarks": [[1.0, 2.0]]}),
+    ],
+    ids=str,
+)
+def test_what_the_weights_were_begun_with_cannot_change(model, change):
+    model = clone(model).fit(X, Y)
+    (name,) = change
+    with pytest.raises(ValueError, match=f"{name} cannot change while the model learns on"):
+        model.set_params(**change).partial_fit(X, Y)
+    assert model.fit(X, Y).n_seen_ == len(Y)
+    if "warm_start" in model.get_params():
+        change = {name: not change[name], "warm_start": True}
+        with pytest.raises(ValueError, match=f"{name} cannot change"):
+            model.set_params(**change).fit(X, Y)
 
 
 # ---------------------------------------------------------------- huge and tiny numbers

@@ -16,6 +16,7 @@ import oracles
 from pa_lab import PAClassifier, PARegressor
 from pa_lab.batch import learn_batches, solve, workspace
 from pa_lab.datasets import load
+from pa_lab.evaluation import trace
 from pa_lab.linear import NO_BUDGET, NO_ORDER, learn_many, learn_two
 from pa_lab.rows import as_rows
 from pa_lab.rules import PA1, PA2, VARIANTS, step
@@ -305,6 +306,27 @@ def test_average_counts_the_weights_after_the_batch_for_each_of_its_rows():
     averaged = PAClassifier("PA-II", 0.3, batch_size=8, average=True).fit(X, y)
     np.testing.assert_allclose(averaged.coef_[0], total / 90, atol=1e-12)
     assert model.n_updates_ == averaged.n_updates_
+
+
+@pytest.mark.parametrize("variant", BATCHED)
+def test_a_class_of_weight_0_has_no_effect(variant):
+    X, y = stream()
+    none, hardly = (PAClassifier(variant, 0.3, batch_size=4, class_weight={1: w}).fit(X, y) for w in (0.0, 1e-13))
+    np.testing.assert_allclose(none.coef_, hardly.coef_, atol=1e-10)
+    assert none.n_updates_ <= (y < 0).sum()
+
+
+@pytest.mark.parametrize("d", [6, 30])
+def test_an_example_between_two_walls_counts_once(d):
+    """Without a tube both walls of an example may have a step; the move is their difference."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, target = rng.standard_normal((12, d)), rng.standard_normal(12)
+        model = PARegressor("PA-I", 0.1, 0.0, fit_intercept=False, batch_size=12)
+        tau = trace(model, X, target).tau
+        assert model.n_updates_ <= 12
+        if d > 12:  # the rows are independent, so the weights tell the steps
+            np.testing.assert_allclose(tau, abs(np.linalg.lstsq(X.T, model.coef_)[0]), atol=1e-10)
 
 
 def test_partial_fit_does_what_it_is_given():

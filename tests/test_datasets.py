@@ -477,3 +477,10 @@ def test_fetch_downloads(tmp_path, site):
 def test_fetch_says_what_is_wrong(name, capsys):
     assert datasets.main(["fetch", name]) == 1
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_relative_cache_is_the_same_folder_from_everywhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("PA_LAB_CACHE", "build/cache")
+    here = datasets.cache_folder()
+    monkeypatch.chdir(tmp_path)
+    assert datasets.cache_folder() == here == PROJECT / "build" / "cache"

@@ -95,6 +95,7 @@ def test_an_index_with_a_name_is_a_column():
         ({"a": pd.DataFrame({"x": [1.0, None]})}, ValueError, r"values\.a\[1\]\.x is nan"),
         ({"x": {1, 2}}, TypeError, r"values\.x is a set"),
         ({"x": {1: 0, "1": 0}}, ValueError, r"values\.x has two keys"),
+        ({"x": pd.Series([1, 2], index=["a", "a"])}, ValueError, r"values\.x has an index with repeated labels: \['a'"),
     ],
 )
 def test_what_cannot_be_saved_is_refused_and_named(output, values, error, words):
