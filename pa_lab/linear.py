@@ -221,7 +221,7 @@ class _Stream(BaseEstimator):
             now = getattr(self, name)
             if now is not value and not np.array_equal(now, value):
                 raise ValueError(f"{name} cannot change while the model learns on: it began with {value!r}, now it is "
-                                 f"{now!r}. Call fit with warm_start=False to begin anew.")  # fmt: skip
+                                 f"{now!r}. Call fit without warm_start to begin anew.")  # fmt: skip
         self.n_iter_ = epochs
         return settings, (
             (self._order_rng.permutation(n) if shuffle else NO_ORDER,
