@@ -145,7 +145,7 @@ def test_least_squares_is_the_pseudo_inverse(problem, factor):
 
 
 def test_a_pivot_that_rounding_left_is_not_taken_for_regular():
-    """Five rows in four dimensions, at a price that leaves no ridge: the last pivot should be 0 and is 1e-13."""
+    """Five rows in four dimensions, at a price that leaves no ridge: the last pivot should be 0 and is rounding."""
     X = np.array([[1.0, -2, 1, 1], [-1, 1, 3, -3], [2, -3, 1, 2], [2, 2, -2, 1], [2, -3, -2, -1]])
     loss = np.array([2.0, 2, 3, 3, 3])
     tau, _ = ask("PALS", X @ X.T, loss, np.full(5, 1e30))

@@ -401,3 +401,10 @@ def test_warm_start_goes_on_and_fit_starts_again():
     assert np.array_equal(twice.coef_, warm.coef_) and warm.n_seen_ == 2 * len(y)
     cold = PAClassifier().fit(X[:50], y[:50]).fit(X, y)
     assert np.array_equal(cold.coef_, PAClassifier().fit(X, y).coef_) and cold.n_seen_ == len(y)
+
+
+def test_passes_are_counted_by_call():
+    X, y = np.array([[1.0], [-1.0]]), [1, 0]
+    model = PAClassifier(max_iter=5).fit(X, y)
+    assert (model.n_iter_, model.n_seen_) == (5, 10)
+    assert (model.partial_fit(X, y).n_iter_, model.n_seen_) == (1, 12)
