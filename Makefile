@@ -61,8 +61,8 @@ clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-$(FRESH): $(wildcard pa_lab/*.py)
-	@rm -rf pa_lab/__pycache__ && mkdir -p build && touch $@
+$(FRESH): $(wildcard pa_lab/*.py pa_lab/study/*.py)
+	@rm -rf pa_lab/__pycache__ pa_lab/study/__pycache__ && mkdir -p build && touch $@
 
 # The stamp is made last: an installation that was cut short is taken up again. An environment that does
 # not run (cut short itself, or its Python is gone) is made anew. Compiling all modules takes as long as the rest.

@@ -6,19 +6,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # for editors, which do not run `__getattr__`
     from pa_lab.kernel import KernelPAClassifier, KernelPARegressor
     from pa_lab.linear import PAClassifier, PARegressor
+    from pa_lab.study import datasets
 
-__version__ = "0.1.0"
-__all__ = ["KernelPAClassifier", "KernelPARegressor", "PAClassifier", "PARegressor"]
+__version__ = "0.2.0"
+__all__ = ["KernelPAClassifier", "KernelPARegressor", "PAClassifier", "PARegressor", "datasets"]
+
+_HOMES = {
+    "KernelPAClassifier": "pa_lab.kernel",
+    "KernelPARegressor": "pa_lab.kernel",
+    "PAClassifier": "pa_lab.linear",
+    "PARegressor": "pa_lab.linear",
+}
 
 
 def __getattr__(name):
-    """Import a learner when it is asked for, and scikit-learn with it: what needs neither starts sooner."""
-    if name not in __all__:
+    """Import a learner, and scikit-learn with it, when it is first asked for."""
+    if name == "datasets":
+        return importlib.import_module("pa_lab.study.datasets")
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{'kernel' if name.startswith('Kernel') else 'linear'}")
-    return getattr(module, name)
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__():
-    """Name the learners too, for those who complete names."""
+    """List the learners too, for tab completion."""
     return [*globals(), *__all__]

@@ -23,7 +23,8 @@ import typst
 from papermill.exceptions import PapermillExecutionError
 
 import readme
-from pa_lab import datasets, store
+from pa_lab import datasets
+from pa_lab.study import store
 
 NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")

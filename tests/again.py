@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pa_lab.datasets import cache_folder
+from pa_lab.study.datasets import cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 MADE = ("report/results/*.json", "figures/*.svg")

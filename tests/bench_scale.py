@@ -3,7 +3,8 @@
 import numpy as np
 
 from bench import medians, row
-from pa_lab import PAClassifier, datasets, evaluation
+from pa_lab import PAClassifier, datasets
+from pa_lab.study import evaluation
 
 MARKS = [1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000]
 

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
 
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, bounds, datasets, evaluation, store
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
+from pa_lab.study import bounds, evaluation, store
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]])
 Y = np.array([-1, 1, 1])

@@ -10,8 +10,9 @@ import pytest
 STUDY = """
 import sys
 import numpy as np
-from pa_lab import KernelPAClassifier, PAClassifier, PARegressor, evaluation, store
-from pa_lab.stand_in import misfire_stream
+from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
+from pa_lab.study import evaluation, store
+from pa_lab.study.standin import misfire_stream
 
 X, y = misfire_stream(1500, seed=0)
 

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from pa_lab import PAClassifier, PARegressor, bounds, rules
-from pa_lab.evaluation import trace
+from pa_lab import PAClassifier, PARegressor, rules
+from pa_lab.study import bounds
+from pa_lab.study.evaluation import trace
 
 VARIANT = pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
 

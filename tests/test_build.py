@@ -22,7 +22,7 @@ store.save_times("{name}", {{"total": 1.5}})
 """
 PLOT = """
 import matplotlib.pyplot as plt
-from pa_lab import store
+from pa_lab.study import store
 fig, ax = plt.subplots()
 ax.plot([0, 1], [0, answer])
 print(store.save_figure(fig, "{name}").name)
@@ -47,7 +47,7 @@ def notebook(path, *cells):
 
 def make(folder):
     """Write a project of two notebooks, the first with a figure, whose report is one page."""
-    for name, parts in (("01_toy", (PLOT, NUMBERS)), ("02_toy", ("from pa_lab import store", NUMBERS))):
+    for name, parts in (("01_toy", (PLOT, NUMBERS)), ("02_toy", ("from pa_lab.study import store", NUMBERS))):
         cells = ["answer = 42", *(part.format(name=name) for part in parts)]
         notebook(folder / "notebooks" / f"{name}.ipynb", *cells)
     (folder / "report").mkdir()
@@ -141,7 +141,7 @@ def test_a_run_publishes_everything_and_a_second_elsewhere_changes_no_byte(publi
         ("answer = {}['gone']", ["failed in cell 2 (In [1])", "    answer = {}['gone']", "KeyError: 'gone'"], []),
         ("import os; os._exit(3)", ["stopped in cell 2", "DeadKernelError"], ["--only", "02"]),
         (
-            "from pa_lab import store; store.mark_stand_in(); answer = 1",
+            "from pa_lab.study import store; store.mark_stand_in(); answer = 1",
             ["fell back to stand-in data"],
             ["--only", "02"],
         ),

@@ -18,9 +18,10 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from pa_lab import datasets, store
-from pa_lab.datasets import REGISTRY, Dataset, DatasetError, File, StandInWarning, UnavailableError, load
-from pa_lab.stand_in import lookalike, misfire_blocks, misfire_stream
+from pa_lab import datasets
+from pa_lab.study import store
+from pa_lab.study.datasets import REGISTRY, Dataset, DatasetError, File, StandInWarning, UnavailableError, load
+from pa_lab.study.standin import lookalike, misfire_blocks, misfire_stream
 
 PROJECT = Path(__file__).resolve().parents[1]
 REAL = Path(os.environ.get("PA_LAB_DATA") or PROJECT.parent / "shared" / "data")
@@ -306,7 +307,7 @@ def child(*lines):
     """Start a fresh process that knows the small set and runs the lines."""
     head = [
         "from pa_lab import datasets",
-        "from pa_lab.datasets import Dataset, File, load",
+        "from pa_lab.study.datasets import Dataset, File, load",
         f"datasets.REGISTRY['tiny'] = {REGISTRY['tiny']!r}",
         "print('ready', flush=True)",
     ]

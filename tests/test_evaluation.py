@@ -19,8 +19,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
-from pa_lab import PAClassifier, datasets, evaluation, store
-from pa_lab.evaluation import flip_labels, grid, scores, sweep
+from pa_lab import PAClassifier, datasets
+from pa_lab.study import evaluation, store
+from pa_lab.study.evaluation import flip_labels, grid, scores, sweep
 
 LIBOL = Path(store.ROOT) / "pa_lab" / "published_tables" / "libol_table3_ijcnn1.csv"
 
@@ -299,7 +300,7 @@ def test_inner_products_of_dyadic_rows_are_exact(seed, power):
 def test_a_slow_fit_does_not_depend_on_the_processor(tmp_path, monkeypatch):
     """The same bits whichever code BLAS picks: sums over dense rows would differ."""
     script = (
-        "import numpy as np; from sklearn.svm import SVC; from pa_lab import evaluation;"
+        "import numpy as np; from sklearn.svm import SVC; from pa_lab.study import evaluation;"
         "rng = np.random.default_rng(0); X = rng.normal(size=(400, 30)); y = np.sign(X[:, 0] + rng.normal(size=400));"
         "print(evaluation.cached_fit(SVC(kernel='linear'), X, y)[0].dual_coef_.tobytes().hex())"
     )

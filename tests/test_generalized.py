@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import oracles
-from pa_lab import generalized as gen
-from pa_lab.published import load_table
+from pa_lab.study import generalized as gen
+from pa_lab.study.published import load_table
 
 
 @pytest.fixture

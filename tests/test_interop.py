@@ -202,8 +202,8 @@ def test_cross_validation_in_two_processes_equals_one(name):
 
 def test_learners_are_imported_when_asked_for():
     """What only saves or loads need not wait for scikit-learn."""
-    assert [getattr(pa_lab, name).__name__ for name in pa_lab.__all__] == pa_lab.__all__
+    assert [getattr(pa_lab, name).__name__.rpartition(".")[2] for name in pa_lab.__all__] == pa_lab.__all__
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = pa_lab.nothing
-    code = "import sys, pa_lab.store; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, pa_lab.study.store; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

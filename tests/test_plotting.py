@@ -7,7 +7,7 @@ import pytest
 matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
-from pa_lab import plotting
+from pa_lab.study import plotting
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from numba.core.errors import TypingError
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.svm import SVC
 
-from pa_lab import PAClassifier, datasets, evaluation, published
+from pa_lab import PAClassifier, datasets
+from pa_lab.study import evaluation, published
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = published.load_table("claims").set_index("claim")
@@ -222,7 +223,7 @@ def test_a_difference_within_chance_is_left_open():
 
 def test_the_tables_are_packaged_and_cited():
     package_data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    assert package_data["pa_lab"] == ["datasets.csv", "published_tables/*"]
-    folder = ROOT / "pa_lab" / "published_tables"
+    assert package_data["pa_lab.study"] == ["datasets.csv", "published_tables/*"]
+    folder = ROOT / "pa_lab" / "study" / "published_tables"
     readme = (folder / "README.md").read_text()
     assert all(f"`{path.name}`" in readme for path in folder.glob("*.csv"))

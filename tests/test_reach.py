@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pa_lab.evaluation import first_reach
+from pa_lab.study.evaluation import first_reach
 
 
 def test_inverts_a_rising_curve():

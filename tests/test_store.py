@@ -12,13 +12,13 @@ import pytest
 matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
-from pa_lab import store
+from pa_lab.study import store
 
 FIGURE = """
 import sys; from pathlib import Path
 import matplotlib; matplotlib.use("agg")
 from matplotlib import pyplot as plt
-from pa_lab import plotting, store
+from pa_lab.study import plotting, store
 plotting.use_style()
 fig, axes = plt.subplots(1, 2)
 axes[0].plot([0, 1, 2], [0, 1, 4], "o-", label="PA"); axes[0].legend(); axes[0].set_xlabel("$p$")
@@ -123,7 +123,7 @@ def test_an_interrupted_write_keeps_the_old_file_and_leaves_nothing(output, monk
 
 
 def test_where_output_goes_depends_on_taint_and_environment():
-    code = "from pa_lab import store; print(store.output_dir()); store.mark_stand_in(); print(store.output_dir())"
+    code = "from pa_lab.study import store; print(store.output_dir()); store.mark_stand_in(); print(store.output_dir())"
     root, stand_in = str(store.ROOT), str(store.ROOT / "build" / "stand-in")
     assert python(code).split("\n") == [root, stand_in]
     assert python(code, PA_LAB_STAND_IN="0").split("\n") == [root, stand_in]

@@ -25,8 +25,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_X_y
 from sklearn.utils.extmath import row_norms
 
-from pa_lab.evaluation import trace
 from pa_lab.linear import PAClassifier
+from pa_lab.study.evaluation import trace
 
 SLACK = 1e-9  # rounding allowed in "loss 0" and "norm 1"
 

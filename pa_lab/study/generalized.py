@@ -14,10 +14,10 @@ from scipy.spatial.distance import pdist, squareform
 
 from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
 from pa_lab.batch import learn_batches
-from pa_lab.evaluation import corrected_t_test, flip_labels, grid, scores, sweep
 from pa_lab.linear import PAClassifier
-from pa_lab.published import decide
 from pa_lab.rules import VARIANTS
+from pa_lab.study.evaluation import corrected_t_test, flip_labels, grid, scores, sweep
+from pa_lab.study.published import decide
 
 METHODS = {"BPAI": "PA-I", "BPAII": "PA-II", "BPALS": "PALS"}
 DATABASES = ("breast", "diabetes", "heart", "ionosphere", "liver", "sonar", "twonorm")

@@ -25,10 +25,10 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from pa_lab.datasets import cache_folder
 from pa_lab.linear import PAClassifier
 from pa_lab.rules import epsilon_insensitive, hinge
-from pa_lab.stand_in import misfire_blocks
+from pa_lab.study.datasets import cache_folder
+from pa_lab.study.standin import misfire_blocks
 
 METRICS = ("accuracy", "balanced_accuracy", "f1", "average_precision", "auc", "mcc")
 
@@ -554,7 +554,7 @@ def stream_cost(marks, seed=0):
     marks : sequence of int
         Numbers of rows, at least a block of 50,000 apart, after which to take a reading; the last is the length of
         the stream.
-    seed : int, default=0. Seed of the stream (`pa_lab.stand_in.misfire_blocks`).
+    seed : int, default=0. Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
 
     Returns a frame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
     generating the rows; ``peak_mb``, the most memory this process ever held: call through `apart` to measure the

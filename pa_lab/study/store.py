@@ -20,7 +20,7 @@ import pandas as pd
 
 import pa_lab
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 TAINT_FILE = ".stand-in"  # lies in an output folder that holds anything made from stand-in data
 

@@ -1,0 +1,491 @@
+"""The data sets: their names, where they come from, and how a copy is found, checked and kept.
+
+A file is looked for in the folder `PA_LAB_DATA`, then in the cache (`PA_LAB_CACHE`, or the user's cache
+folder), then at its original address; when none of these has it, a generated stand-in takes its place and a
+`StandInWarning` says so. Each file is checked by a digest of its parsed arrays, since compressed bytes and
+line ends differ between honest copies.
+
+`PA_LAB_OFFLINE=1` skips downloads, `PA_LAB_STAND_IN=1` skips the search, `PA_LAB_STAND_IN_ROWS` caps the rows
+of a stand-in. `python -m pa_lab.datasets` lists the sets; `fetch NAME...` fills the cache; `verify` checks
+every file found.
+"""
+
+import argparse
+import bz2
+import contextlib
+import difflib
+import functools
+import hashlib
+import io
+import os
+import sys
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pooch
+import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
+from sklearn.utils import Bunch
+
+from pa_lab.study import store
+from pa_lab.study.standin import lookalike, misfire_stream
+
+try:
+    import fcntl
+except ImportError:  # Windows: stale temporary files are left to the user there
+    fcntl = None
+
+TIMEOUT = 10  # seconds without a byte before a download is given up
+_ADVICE = "set PA_LAB_CACHE to a folder you may write"
+_LETTERS = {"g": 1, "b": -1, "M": 1, "R": -1}  # class letters of the UCI files
+
+
+class DatasetError(RuntimeError):
+    """A data file is damaged, is not what it should be, or cannot be stored."""
+
+
+class UnavailableError(DatasetError):
+    """A data file is in no folder and cannot be downloaded."""
+
+
+class StandInWarning(UserWarning):
+    """Generated rows took the place of a real data set."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One file: `path` in a data folder, where it is published, and what its rows must be."""
+
+    path: str
+    url: str
+    rows: int
+    positives: int
+    digest: str  # `content_digest` of the parsed rows with the labels of the text
+    withdrawn: bool = False
+
+    @property
+    def address(self):
+        """The original address as told to the user."""
+        return self.url + (" (since withdrawn)" if self.withdrawn else "")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One registry entry: a training file (or the only one), maybe a test file, and how to read them."""
+
+    name: str
+    title: str
+    n_features: int
+    files: tuple[File, ...]
+    positive: tuple[float, ...] = (1,)  # labels of the text that become +1; all others become -1
+    nonzeros: int = 0  # stored values per row of a set kept as CSR; 0 for a dense one
+    first_column: int = 0  # of the features in a comma-separated file
+    generate: Callable | None = None  # returns (X, y) of a set that is defined, not collected
+
+
+def _twonorm(rows=7400, n_features=20, seed=0):
+    """Breiman's twonorm: two unit normal clouds around +a and -a in every column, a = 2 / sqrt(20)."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat([1, -1], rows // 2))
+    return rng.standard_normal((rows, n_features)) + y[:, None] * (2 / np.sqrt(n_features)), y
+
+
+def _registry():
+    """Read the table of the sets: a row per file, those of a set one after the other."""
+    table = pd.read_csv(Path(__file__).with_name("datasets.csv"), keep_default_na=False).astype({"withdrawn": bool})
+    for (name, title, width, positive, nonzeros, first), rows in table.groupby(list(table.columns[:6]), sort=False):
+        files = tuple(File(*row) for row in rows[table.columns[6:]].itertuples(index=False))
+        positive = tuple(map(float, positive.split()))
+        generate = _twonorm if name == "twonorm" else None
+        yield name, Dataset(name, title, width, files, positive, nonzeros, first, generate)
+
+
+REGISTRY = dict(_registry())
+
+
+def names():
+    """Return the names of all registered sets."""
+    return list(REGISTRY)
+
+
+def content_digest(X, y):
+    """Return the sha256 of rows and labels as 64 hexadecimal digits, the same on every machine.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        Dense rows count as C-ordered little-endian float64; CSR as its data, int32 indices and int32 indptr.
+    y : array of shape (n,). Counted as float64.
+
+    >>> content_digest(np.eye(2), [1, -1])[:12]
+    '3301fcc12bd8'
+    """
+    if sp.issparse(X):
+        parts = [(X.data, "<f8"), (X.indices, "<i4"), (X.indptr, "<i4")]
+    else:
+        parts = [(X, "<f8")]
+    digest = hashlib.sha256()
+    for array, kind in [*parts, (y, "<f8")]:
+        digest.update(np.ascontiguousarray(array, kind))
+    return digest.hexdigest()
+
+
+def load(name, *, stand_in=None):
+    """Load a data set from the data folder, the cache or its original site; else generate a stand-in.
+
+    Parameters
+    ----------
+    name : str. One of `names()`.
+    stand_in : bool, optional
+        True: hand out the stand-in without a search. False: raise when the data cannot be had. By default the
+        stand-in is the last resort, unless `PA_LAB_STAND_IN=1` asks for it.
+
+    Returns a Bunch: `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered
+    of shape (n, d) or CSR with int32 indices; y int64, -1 or +1. Also `name`; `source` ("folder", "cache",
+    "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and `digest_test`),
+    the `content_digest` of the rows with the labels of the text; and `DESCR`.
+
+    Raises
+    ------
+    ValueError. Unknown name.
+    DatasetError. A file in the data folder or at the original site is damaged, or a download cannot be stored.
+    UnavailableError. No copy can be had and `stand_in` is False.
+
+    >>> data = load("twonorm")
+    >>> data.X.shape, data.source
+    ((7400, 20), 'generated')
+    """
+    dataset = _lookup(name)
+    if dataset.generate:
+        X, y = dataset.generate()
+        return _bunch(dataset, [(X, y)], "generated", [content_digest(X, y)])
+    if stand_in or (stand_in is None and store.flag("PA_LAB_STAND_IN")):
+        return _load_stand_in(dataset, "it was asked for")
+    try:
+        parts, sources = zip(*(_load_file(dataset, file) for file in dataset.files), strict=True)
+    except UnavailableError as why:
+        if stand_in is False:
+            raise
+        return _load_stand_in(dataset, why)
+    parts = [(X, np.where(np.isin(y, dataset.positive), 1, -1)) for X, y in parts]
+    source = max(sources, key=["folder", "cache", "download"].index)
+    return _bunch(dataset, parts, source, [file.digest for file in dataset.files])
+
+
+def available(name):
+    """Say where `load` would find a set, without reading it or touching the network.
+
+    It is in the "folder", in the "cache" or "generated", or, None, would have to be downloaded or replaced by a
+    stand-in.
+
+    >>> available("twonorm")
+    'generated'
+    """
+    dataset = _lookup(name)
+    if dataset.generate:
+        return "generated"
+    sources = [next(iter(_copies(file)), (None,))[0] for file in dataset.files]
+    if store.flag("PA_LAB_STAND_IN") or None in sources:
+        return None
+    return max(sources, key=["folder", "cache"].index)
+
+
+def fetch(name):
+    """Bring the files of a set into the cache, from the data folder or the original site, and return their paths.
+
+    Raises
+    ------
+    ValueError. Unknown name.
+    DatasetError. A file is damaged, cannot be had or cannot be stored.
+    """
+    dataset = _lookup(name)
+    return [_fetch_file(dataset, file) for file in ([] if dataset.generate else dataset.files)]
+
+
+def _lookup(name):
+    if not isinstance(name, str) or name not in REGISTRY:
+        close = difflib.get_close_matches(str(name), REGISTRY, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise ValueError(f"unknown data set {name!r}: {hint}choose one of {', '.join(REGISTRY)}")
+    return REGISTRY[name]
+
+
+def _bunch(dataset, parts, source, digests):
+    rows = " + ".join(f"{X.shape[0]:,}" for X, _ in parts)
+    origin = "GENERATED STAND-IN, not the real set" if source == "stand-in" else dataset.files[0].address
+    ones = " or ".join(f"{label:g}" for label in dataset.positive)
+    descr = (
+        f"{dataset.name}: {dataset.title}; {rows} rows x {dataset.n_features} features, "
+        f"y = +1 for label {ones} and -1 for the rest. {origin}."
+    )
+    bunch = Bunch(name=dataset.name, source=source, DESCR=descr)
+    ends = ("_train", "_test") if len(parts) > 1 else ("",)
+    for (X, y), digest, part in zip(parts, digests, ends, strict=True):
+        bunch |= {f"X{part}": X, f"y{part}": y, "digest_test" if part == "_test" else "digest": digest}
+    return bunch
+
+
+# --- Finding a copy ---------------------------------------------------------------------------------------
+
+
+def _data_folder():
+    """The folder named by PA_LAB_DATA: relative to here or, for notebooks, to the project."""
+    if not (value := os.environ.get("PA_LAB_DATA")):
+        return None
+    folder = Path(value).expanduser()
+    return folder if folder.exists() else store.ROOT / folder
+
+
+def cache_folder():
+    """Folder for downloads and parsed copies: ``PA_LAB_CACHE``, from the project if relative, or the user's cache."""
+    return store.ROOT / Path(os.environ.get("PA_LAB_CACHE") or pooch.os_cache("pa_lab")).expanduser()
+
+
+def _copies(file):
+    """Yield (source, path) of every copy on disk, in the order of the search."""
+    for source, folder in [("folder", _data_folder()), ("cache", cache_folder())]:
+        for suffix in (".bz2", ""):
+            if folder and (path := folder / (file.path + suffix)).is_file():
+                yield source, path
+
+
+def _bytes(path):
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read ({error.strerror}): make it readable or remove it") from error
+
+
+def _load_file(dataset, file):
+    """Return ((X, y), source) of one file, with y as in its text."""
+    for source, path in _copies(file):
+        try:
+            return _parsed(dataset, file, _bytes(path), path), source
+        except DatasetError as error:
+            if source == "folder":  # the user's own: silence would hide what is wrong with it
+                raise
+            warnings.warn(f"{error}; it is dropped from the cache", stacklevel=4)
+            with contextlib.suppress(OSError):
+                path.unlink()
+    raw = _download(file)
+    arrays = _parsed(dataset, file, raw, file.url)
+    _keep(file, raw)
+    return arrays, "download"
+
+
+def _fetch_file(dataset, file):
+    _, source = _load_file(dataset, file)
+    path = next(path for _, path in _copies(file))
+    return _keep(file, _bytes(path)) if source == "folder" else path
+
+
+def _keep(file, raw):
+    """Store bytes in the cache; that they cannot be is an error, since they had to be fetched."""
+    path = cache_folder() / (file.path + (".bz2" if raw.startswith(b"BZh") else ""))
+    try:
+        with _replacing(path) as out:
+            out.write(raw)
+    except OSError as error:
+        raise DatasetError(f"cannot write {path} ({error.strerror}): {_ADVICE}") from error
+    return path
+
+
+def _download(file):
+    """Return the bytes at the file's address; held in memory, so an interruption leaves nothing behind."""
+    import requests  # slow to import, and needed here only
+
+    folder = os.environ.get("PA_LAB_DATA") or "not set"
+    missing = f"{file.path} is neither in PA_LAB_DATA ({folder}) nor in the cache ({cache_folder()}) and"
+    advice = f"save a copy of {file.address} as {file.path} in either folder"
+    if file.withdrawn:
+        raise UnavailableError(f"{missing} its address is dead: {advice}")
+    if store.flag("PA_LAB_OFFLINE"):
+        raise UnavailableError(f"{missing} PA_LAB_OFFLINE forbids a download: unset it, or {advice}")
+    body = io.BytesIO()
+    try:
+        pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT, chunk_size=2**16)(file.url, body, None)
+    except requests.RequestException as error:
+        why = type(error).__name__ if error.response is None else f"HTTP {error.response.status_code}"
+        raise UnavailableError(f"{missing} its download failed ({why}): go online, or {advice}") from error
+    return body.getvalue()
+
+
+# --- Checking and reading ---------------------------------------------------------------------------------
+
+
+def _read(dataset, file, raw, where):
+    """Parse the bytes of one file, check them against the registry, return X and y as in the text."""
+
+    def rejected(problem):
+        return DatasetError(f"{where} {problem}: replace it with a good copy of {file.address}")
+
+    try:
+        text = bz2.decompress(raw) if raw.startswith(b"BZh") else raw
+        if text.lstrip()[:1] == b"<":
+            raise rejected("is an HTML page, not data")
+        X, y = (_read_csv if file.path.startswith("uci/") else _read_svmlight)(text, dataset)
+    except (OSError, ValueError) as error:
+        raise rejected(f"is cut or damaged ({str(error).splitlines()[0]})") from error
+    if X.shape != (file.rows, dataset.n_features):
+        shapes = f"{X.shape[0]} x {X.shape[1]} values instead of {file.rows} x {dataset.n_features}"
+        raise rejected(f"is cut or another file ({shapes})")
+    if (digest := content_digest(X, y)) != file.digest:
+        raise rejected(f"has digest {digest[:12]} instead of {file.digest[:12]}")
+    return X, y
+
+
+def _read_svmlight(text, dataset):
+    X, y = load_svmlight_file(io.BytesIO(text), n_features=dataset.n_features, zero_based=False)
+    if not dataset.nonzeros:
+        return np.ascontiguousarray(X.toarray()), y
+    X.sort_indices()
+    return sp.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape), y
+
+
+def _read_csv(text, dataset):
+    lines = [line for line in text.decode("ascii").splitlines() if line.strip() and "?" not in line]
+    if not lines:
+        raise ValueError("no rows")
+    table = np.loadtxt(lines, delimiter=",", ndmin=2, converters=lambda s: float(_LETTERS.get(s, s)))
+    return np.ascontiguousarray(table[:, dataset.first_column : -1]), table[:, -1].copy()
+
+
+# --- The parsed copy --------------------------------------------------------------------------------------
+
+
+def _parsed(dataset, file, raw, where):
+    """Return the arrays of one file, from the parsed copy in the cache if there is a sound one.
+
+    It is named after the sha256 of the bytes it came from, so it can only be missing, never out of date.
+    """
+    path = cache_folder() / "parsed" / f"{hashlib.sha256(raw).hexdigest()}.npz"
+    with contextlib.suppress(Exception):  # whatever is wrong with it, it can be made again
+        X, y = _read_parsed(dataset, file, path)
+        if content_digest(X, y) == file.digest:
+            return X, y
+    X, y = _read(dataset, file, raw, where)
+    arrays = {k: getattr(X, k) for k in ("data", "indices", "indptr")} if dataset.nonzeros else {"X": X}
+    try:
+        with _replacing(path) as out:
+            np.savez(out, y=y, **arrays)
+    except OSError as error:
+        _warn_unwritable(str(path.parent), error.strerror)
+    return X, y
+
+
+def _read_parsed(dataset, file, path):
+    with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
+        if not dataset.nonzeros:
+            return saved["X"], saved["y"]
+        parts = saved["data"], saved["indices"], saved["indptr"]
+        return sp.csr_matrix(parts, shape=(file.rows, dataset.n_features)), saved["y"]
+
+
+@functools.cache
+def _warn_unwritable(folder, reason):
+    """Warn once a process: all works without the parsed copy, only slower."""
+    warnings.warn(f"cannot keep parsed copies in {folder} ({reason}): {_ADVICE}", stacklevel=2)
+
+
+@contextlib.contextmanager
+def _replacing(path):
+    """As `store.replacing`, for a file of the cache, whose lock writers share.
+
+    A killed process leaves its temporary file. The next writer that finds itself alone removes it.
+    """
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / ".lock", "ab") as lock:
+        if fcntl:
+            with contextlib.suppress(OSError):  # another writer is at work, or the file system knows no locks
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                for stale in cache.glob("*/.*.tmp"):
+                    stale.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_SH)
+        with store.replacing(path) as out:
+            yield out
+
+
+# --- The stand-in -----------------------------------------------------------------------------------------
+
+
+def _load_stand_in(dataset, why):
+    """Generate rows in the form of a set, loudly."""
+    warnings.warn(
+        f"STAND-IN DATA for {dataset.name!r}: generated rows that say nothing of the real set ({why})",
+        StandInWarning,
+        stacklevel=3,
+    )
+    store.mark_stand_in()
+    rows = [min(file.rows, _row_cap()) for file in dataset.files]
+    if dataset.name == "ijcnn1":
+        parts = [misfire_stream(n, seed=seed) for seed, n in enumerate(rows)]
+    else:
+        share = _positive_share(dataset)
+        seed = zlib.crc32(dataset.name.encode())
+        X, y = lookalike(sum(rows), dataset.n_features, share=share, nonzeros=dataset.nonzeros or None, seed=seed)
+        parts = [(X[stop - n : stop], y[stop - n : stop]) for n, stop in zip(rows, np.cumsum(rows), strict=True)]
+    return _bunch(dataset, parts, "stand-in", [content_digest(X, y) for X, y in parts])
+
+
+def _positive_share(dataset):
+    return sum(file.positives for file in dataset.files) / sum(file.rows for file in dataset.files)
+
+
+def _row_cap():
+    value = os.environ.get("PA_LAB_STAND_IN_ROWS") or str(sys.maxsize)
+    if not value.isdigit() or int(value) < 10:
+        raise ValueError(f"PA_LAB_STAND_IN_ROWS is {value!r}: give a whole number of at least 10, or unset it")
+    return int(value)
+
+
+# --- Command line -----------------------------------------------------------------------------------------
+
+
+def _list():
+    print(f"{'name':<14}{'rows':>17}  features  positives  found in")
+    for name, dataset in REGISTRY.items():
+        rows = " + ".join(f"{file.rows:,}" for file in dataset.files)
+        found = available(name) or "-"
+        print(f"{name:<14}{rows:>17}  {dataset.n_features:>8}  {_positive_share(dataset):>9.1%}  {found}")
+
+
+def _fetch_all(wanted):
+    for name in wanted:
+        print("\n".join(map(str, fetch(name))) or f"{name} is generated: nothing to fetch")
+
+
+def _verify():
+    """Check every copy found, from its raw bytes, and say whether one is damaged; parsed copies are not asked."""
+    damaged = False
+    files = [(dataset, file) for dataset in REGISTRY.values() if not dataset.generate for file in dataset.files]
+    for dataset, file, path in ((*pair, path) for pair in files for _, path in _copies(pair[1])):
+        try:
+            _read(dataset, file, _bytes(path), path)
+            print(f"good     {path}")
+        except DatasetError as error:
+            damaged = True
+            print(f"DAMAGED  {error}")
+    return damaged
+
+
+def main(argv=None):
+    """Run the command line: list, `fetch NAME...` or `verify`; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m pa_lab.datasets", description="List, fetch, verify data.")
+    commands = parser.add_subparsers()
+    fetching = commands.add_parser("fetch", help="bring sets into the cache")
+    fetching.add_argument("wanted", nargs="+", metavar="NAME")
+    fetching.set_defaults(run=_fetch_all)
+    commands.add_parser("verify", help="check every file found").set_defaults(run=_verify)
+    arguments = vars(parser.parse_args(argv))
+    try:
+        return int(bool(arguments.pop("run", _list)(**arguments)))
+    except (DatasetError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
