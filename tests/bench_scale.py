@@ -4,7 +4,7 @@ import numpy as np
 
 from bench import medians, row
 from pa_lab import PAClassifier, datasets
-from pa_lab.study import evaluation
+from pa_lab.study import experiments
 
 MARKS = [1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000]
 
@@ -21,7 +21,7 @@ def main():
     fits = {n: lambda n=n: PAClassifier().fit(data.X_train[:n], data.y_train[:n]) for n in sizes}
     for n, seconds in medians(fits, runs=15).items():
         row(f"PAClassifier.fit, {n:,} rows", 1000 * seconds, "ms")
-    runs = [evaluation.apart(evaluation.stream_cost, MARKS) for _ in range(3)]
+    runs = [experiments.apart(experiments.stream_cost, MARKS) for _ in range(3)]
     learning, total = (np.median([run[part] for run in runs], axis=0) for part in ("learning", "total"))
     for n, a, b in zip(MARKS, learning, total, strict=True):
         row(f"stream, {n:,} rows, processor time to learn", a, "s")

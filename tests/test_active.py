@@ -10,7 +10,7 @@ from oracles import pa_active
 from pa_lab import KernelPAClassifier, PAClassifier
 from pa_lab.active import MARGIN, QUERIES, RANDOM, THRESHOLD
 from pa_lab.linear import NO_BUDGET, NO_ORDER, NO_TRACE, learn_many, learn_two
-from pa_lab.study.evaluation import trace
+from pa_lab.study.experiments import trace
 
 RULES = {
     "all": {"query": "all"},

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
-from pa_lab.study import bounds, evaluation, store
+from pa_lab.study import bounds, experiments, metrics, statistics, store
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]])
 Y = np.array([-1, 1, 1])
@@ -233,40 +233,56 @@ CASES = {
         ["X holds values so large that scores overflow"],
     ),
     # evaluation
-    "scores one class": (lambda: evaluation.scores(np.ones(3), T), ValueError, ["y must hold both", "-1", "got [1.]"]),
-    "scores 0 and 1": (lambda: evaluation.scores(np.array([0, 1]), T[:2]), ValueError, ["-1 and +1", "[0 1]"]),
-    "scores NaN": (lambda: evaluation.scores(Y, T * NAN), ValueError, ["decision", "finite number", "3 labels", "nan"]),
-    "scores sizes": (lambda: evaluation.scores(Y, T[:2]), ValueError, ["decision", "each of 3 labels", "[1., 2.]"]),
-    "threshold one class": (lambda: evaluation.best_threshold(-np.ones(3), T), ValueError, ["y must hold both"]),
-    "decide unfitted": (lambda: evaluation.decide(PAClassifier(), X), NotFittedError, ["not fitted"]),
+    "scores one class": (lambda: metrics.scores(np.ones(3), T), ValueError, ["y must hold both", "-1", "got [1.]"]),
+    "scores 0 and 1": (lambda: metrics.scores(np.array([0, 1]), T[:2]), ValueError, ["-1 and +1", "[0 1]"]),
+    "scores NaN": (lambda: metrics.scores(Y, T * NAN), ValueError, ["decision", "finite number", "3 labels", "nan"]),
+    "scores sizes": (lambda: metrics.scores(Y, T[:2]), ValueError, ["decision", "each of 3 labels", "[1., 2.]"]),
+    "threshold one class": (lambda: metrics.best_threshold(-np.ones(3), T), ValueError, ["y must hold both"]),
+    "decide unfitted": (lambda: experiments.decision_values(PAClassifier(), X), NotFittedError, ["not fitted"]),
     "sweep returns None": (
-        lambda: evaluation.sweep(lambda C: None, [{"C": 1}], n_jobs=1),
+        lambda: experiments.sweep(lambda C: None, [{"C": 1}], n_jobs=1),
         TypeError,
         ["run must return a dict", "{'C': 1}", "None"],
     ),
     "sweep other setting": (
-        lambda: evaluation.sweep(lambda C: {}, [{"gamma": 1}], n_jobs=1),
+        lambda: experiments.sweep(lambda C: {}, [{"gamma": 1}], n_jobs=1),
         TypeError,
         ["unexpected keyword argument 'gamma'"],
     ),
-    "sweep no workers": (lambda: evaluation.sweep(dict, [{"C": 1}], n_jobs=0), ValueError, ["n_jobs == 0"]),
-    "summarize column": (lambda: evaluation.summarize(NAMED, "a", ["f1"]), KeyError, ["f1"]),
-    "summarize group": (lambda: evaluation.summarize(NAMED, "rule", ["b"]), KeyError, ["rule"]),
-    "grid scalar": (lambda: evaluation.grid(C=0.1), TypeError, ["C must be a list", "such as [0.1]", "got 0.1"]),
-    "grid text": (lambda: evaluation.grid(C=[1], rule="PA"), TypeError, ["rule must be a list", "['PA']", "got 'PA'"]),
-    "t-test of one": (lambda: evaluation.corrected_t_test([0.1], 9, 1), ValueError, ["differences", "2 finite", "0.1"]),
-    "t-test of NaN": (lambda: evaluation.corrected_t_test([0.1, NAN], 9, 1), ValueError, ["differences", "nan"]),
-    "t-test no rows": (lambda: evaluation.corrected_t_test(T, 0, 1), ValueError, ["n_train be > 0", "0 and 1"]),
-    "progressive": (lambda: evaluation.progressive(PAClassifier(), X, Y, every=0), ValueError, ["every", "1", "got 0"]),
-    "trace classes": (lambda: evaluation.trace(PAClassifier(), X, [1, 2, 3]), ValueError, ["trace is for two classes"]),
-    "trace sizes": (lambda: evaluation.trace(PAClassifier(), X, Y[:2]), ValueError, ["inconsistent", "[3, 2]"]),
-    "flip rate": (lambda: evaluation.flip_labels(Y, 1.5, RNG), ValueError, ["rate", "between 0 and 1", "1.5"]),
-    "flip rate NaN": (lambda: evaluation.flip_labels(Y, NAN, RNG), ValueError, ["rate", "between 0 and 1", "nan"]),
-    "flip 0 and 1": (lambda: evaluation.flip_labels(Y > 0, 0.5, RNG), ValueError, ["y must hold -1 and +1", "False"]),
-    "flip among": (lambda: evaluation.flip_labels(Y, 0.5, RNG, among=7), ValueError, ["among", "None", "7"]),
-    "reach from zero": (lambda: evaluation.first_reach([0, 1], [0, 1], 0.5), ValueError, ["x must rise from above 0"]),
-    "reach sizes": (lambda: evaluation.first_reach([1], [0, 1], 0.5), ValueError, ["curve for each", "[1] and [0, 1]"]),
-    "reach NaN": (lambda: evaluation.first_reach([1, 2], [NAN, 1], 0.5), ValueError, ["finite number in curve", "nan"]),
+    "sweep no workers": (lambda: experiments.sweep(dict, [{"C": 1}], n_jobs=0), ValueError, ["n_jobs == 0"]),
+    "summarize column": (lambda: statistics.summarize(NAMED, "a", ["f1"]), KeyError, ["f1"]),
+    "summarize group": (lambda: statistics.summarize(NAMED, "rule", ["b"]), KeyError, ["rule"]),
+    "grid scalar": (lambda: experiments.grid(C=0.1), TypeError, ["C must be a list", "such as [0.1]", "got 0.1"]),
+    "grid text": (lambda: experiments.grid(C=[1], rule="PA"), TypeError, ["rule must be a list", "['PA']", "got 'PA'"]),
+    "t-test of one": (lambda: statistics.corrected_t_test([0.1], 9, 1), ValueError, ["differences", "2 finite", "0.1"]),
+    "t-test of NaN": (lambda: statistics.corrected_t_test([0.1, NAN], 9, 1), ValueError, ["differences", "nan"]),
+    "t-test no rows": (lambda: statistics.corrected_t_test(T, 0, 1), ValueError, ["n_train be > 0", "0 and 1"]),
+    "progressive": (
+        lambda: experiments.progressive(PAClassifier(), X, Y, every=0),
+        ValueError,
+        ["every", "1", "got 0"],
+    ),
+    "trace classes": (
+        lambda: experiments.trace(PAClassifier(), X, [1, 2, 3]),
+        ValueError,
+        ["trace is for two classes"],
+    ),
+    "trace sizes": (lambda: experiments.trace(PAClassifier(), X, Y[:2]), ValueError, ["inconsistent", "[3, 2]"]),
+    "flip rate": (lambda: experiments.flip_labels(Y, 1.5, RNG), ValueError, ["rate", "between 0 and 1", "1.5"]),
+    "flip rate NaN": (lambda: experiments.flip_labels(Y, NAN, RNG), ValueError, ["rate", "between 0 and 1", "nan"]),
+    "flip 0 and 1": (lambda: experiments.flip_labels(Y > 0, 0.5, RNG), ValueError, ["y must hold -1 and +1", "False"]),
+    "flip among": (lambda: experiments.flip_labels(Y, 0.5, RNG, among=7), ValueError, ["among", "None", "7"]),
+    "reach from zero": (lambda: experiments.first_reach([0, 1], [0, 1], 0.5), ValueError, ["x must rise from above 0"]),
+    "reach sizes": (
+        lambda: experiments.first_reach([1], [0, 1], 0.5),
+        ValueError,
+        ["curve for each", "[1] and [0, 1]"],
+    ),
+    "reach NaN": (
+        lambda: experiments.first_reach([1, 2], [NAN, 1], 0.5),
+        ValueError,
+        ["finite number in curve", "nan"],
+    ),
     # data
     "load misspelt": (lambda: datasets.load("ijcn1"), ValueError, ["'ijcn1'", "did you mean 'ijcnn1'", "a9a"]),
     "load None": (lambda: datasets.load(None), ValueError, ["unknown data set None", "choose one of ijcnn1"]),

@@ -19,7 +19,7 @@ from pa_lab.linear import NO_BUDGET, NO_ORDER, learn_many, learn_two
 from pa_lab.rows import as_rows
 from pa_lab.rules import PA1, PA2, VARIANTS, step
 from pa_lab.study.datasets import load
-from pa_lab.study.evaluation import trace
+from pa_lab.study.experiments import trace
 
 DUALS = {"PA-I": PA1, "PA-II": PA2}
 BATCHED = ("PA-I", "PA-II", "PALS")

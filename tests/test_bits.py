@@ -11,7 +11,7 @@ STUDY = """
 import sys
 import numpy as np
 from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
-from pa_lab.study import evaluation, store
+from pa_lab.study import experiments, metrics, store
 from pa_lab.study.standin import misfire_stream
 
 X, y = misfire_stream(1500, seed=0)
@@ -20,15 +20,15 @@ def run(rule, seed, X, y):
     order = np.random.default_rng(seed).permutation(len(y))
     model = PAClassifier(rule, C=0.1, average=True, query="margin", random_state=seed).fit(X[order], y[order])
     line = PARegressor(rule, C=0.1).fit(X[order], X[order, -1] - y[order])
-    record = evaluation.scores(y, model.decision_function(X)) | {"queries": model.n_queries_, "w": line.coef_}
+    record = metrics.scores(y, model.decision_function(X)) | {"queries": model.n_queries_, "w": line.coef_}
     for name, options in (("landmarks", {"landmarks": 30}), ("budget", {"budget": 30}), ("growing", {})):
         kernel = KernelPAClassifier(rule, C=0.1, gamma=0.1, **options).fit(X[order][:400], y[order][:400])
         record[name] = kernel.dual_coef_[0]
     return {key: value.astype(float).view(np.int64).tolist() if isinstance(value, np.ndarray) else
             np.float64(value).view(np.int64).item() for key, value in record.items()}
 
-settings = evaluation.grid(rule=["PA", "PA-I", "PA-II", "PALS"], seed=range(2))
-frame = evaluation.sweep(run, settings, n_jobs=int(sys.argv[1]), X=X, y=y)
+settings = experiments.grid(rule=["PA", "PA-I", "PA-II", "PALS"], seed=range(2))
+frame = experiments.sweep(run, settings, n_jobs=int(sys.argv[1]), X=X, y=y)
 print(store.save_results("bits", {"runs": frame}, seeds=[0, 1]))
 """  # every float as its 64 bits, since saving rounds
 

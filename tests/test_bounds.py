@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 
 from pa_lab import PAClassifier, PARegressor, rules
 from pa_lab.study import bounds
-from pa_lab.study.evaluation import trace
+from pa_lab.study.experiments import trace
 
 VARIANT = pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
 

@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.svm import SVC
 
 from pa_lab import PAClassifier, datasets
-from pa_lab.study import evaluation, published
+from pa_lab.study import experiments, published
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = published.load_table("claims").set_index("claim")
@@ -104,7 +104,7 @@ def test_the_svm_scores_are_those_of_libsvm(rows, tmp_path, monkeypatch):
     X, y = rows
     decision, seconds = published.svm_decisions(X, y, 0.1, X)
     np.testing.assert_allclose(
-        decision, SVC(kernel="linear", C=0.1).fit(evaluation.dyadic(X), y).decision_function(X), atol=1e-9
+        decision, SVC(kernel="linear", C=0.1).fit(experiments.dyadic(X), y).decision_function(X), atol=1e-9
     )
     assert seconds > 0
 

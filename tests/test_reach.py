@@ -1,9 +1,9 @@
-"""`evaluation.first_reach`: how many labels a curve needs to reach a target."""
+"""`experiments.first_reach`: how many labels a curve needs to reach a target."""
 
 import numpy as np
 import pytest
 
-from pa_lab.study.evaluation import first_reach
+from pa_lab.study.experiments import first_reach
 
 
 def test_inverts_a_rising_curve():

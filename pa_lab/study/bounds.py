@@ -26,7 +26,7 @@ from sklearn.utils import check_X_y
 from sklearn.utils.extmath import row_norms
 
 from pa_lab.linear import PAClassifier
-from pa_lab.study.evaluation import trace
+from pa_lab.study.experiments import trace
 
 SLACK = 1e-9  # rounding allowed in "loss 0" and "norm 1"
 

@@ -16,8 +16,10 @@ from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
 from pa_lab.batch import learn_batches
 from pa_lab.linear import PAClassifier
 from pa_lab.rules import VARIANTS
-from pa_lab.study.evaluation import corrected_t_test, flip_labels, grid, scores, sweep
+from pa_lab.study.experiments import flip_labels, grid, sweep
+from pa_lab.study.metrics import scores
 from pa_lab.study.published import decide
+from pa_lab.study.statistics import corrected_t_test
 
 METHODS = {"BPAI": "PA-I", "BPAII": "PA-II", "BPALS": "PALS"}
 DATABASES = ("breast", "diabetes", "heart", "ionosphere", "liver", "sonar", "twonorm")
@@ -230,7 +232,7 @@ def against_published(summary, published):
 
     Parameters
     ----------
-    summary : DataFrame. From `evaluation.summarize` by ``database``, ``method``, ``B``, of ``test``.
+    summary : DataFrame. From `statistics.summarize` by ``database``, ``method``, ``B``, of ``test``.
     published : DataFrame. ``published.load_table("perez_suay_table2")``.
 
     Returns a frame with a row per cell: ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``,

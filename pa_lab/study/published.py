@@ -16,7 +16,8 @@ from pa_lab.active import MARGIN, NO_DRAWS, query_probability
 from pa_lab.linear import PAClassifier
 from pa_lab.rows import dot
 from pa_lab.rules import PA2, VARIANTS, hinge, step
-from pa_lab.study.evaluation import best_threshold, cached_fit, flip_labels, scores
+from pa_lab.study.experiments import cached_fit, flip_labels
+from pa_lab.study.metrics import best_threshold, scores
 
 REAL_COLUMNS = slice(10, 22)  # the first ten say which cylinder fired
 VALIDATION_ROWS = 14_990  # the last of ijcnn1, read a second time

@@ -1,4 +1,4 @@
-"""Scores, cross-validation, repetition over seeds and progressive validation: how every experiment here is measured.
+"""Repetition over seeds, folds and settings, tuning, and progressive validation: how every experiment is run.
 
 Labels are -1 and +1, ``decision`` is what ``decision_function`` returns, and a frame has a row per run ("long form").
 """
@@ -17,8 +17,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from joblib import Memory, Parallel, delayed
-from numba import njit
-from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
@@ -28,115 +26,15 @@ from tqdm.auto import tqdm
 from pa_lab.linear import PAClassifier
 from pa_lab.rules import epsilon_insensitive, hinge
 from pa_lab.study.datasets import cache_folder
+from pa_lab.study.metrics import scores
 from pa_lab.study.standin import misfire_blocks
 
-METRICS = ("accuracy", "balanced_accuracy", "f1", "average_precision", "auc", "mcc")
 
-
-def scores(y, decision, threshold=0.0):
-    """The six scores of a decision: four at a threshold, average precision and AUC from the decision values.
-
-    Only the rows with +1 are sorted, the others counted between them: the values are those of scikit-learn's six
-    functions, in a small part of their time, and scoring a large test set is most of what an experiment costs.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,). True labels in {-1, +1}, both present.
-    decision : ndarray of shape (n,). Decision values; above ``threshold`` means +1.
-    threshold : float, default=0.0
-
-    Returns a fraction (MCC: from -1 to 1) for each name in ``METRICS``.
-
-    >>> scores(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))["accuracy"]
-    0.75
-    """
-    tps, fps, ties, positive, negative = _ranked(y, decision)
-    positives, negatives = len(positive), len(negative)
-    tp, fp = np.sum(positive > threshold), np.sum(negative > threshold)
-    tn, fn = negatives - fp, positives - tp
-    spread = np.sqrt(float(tp + fp) * (tn + fn) * positives * negatives)
-    result = {
-        "accuracy": (tp + tn) / len(y),
-        "balanced_accuracy": (tp / positives + tn / negatives) / 2,
-        "f1": 2 * tp / (2 * tp + fp + fn),
-        "average_precision": np.mean(tps / (tps + fps)),
-        "auc": 1 - np.mean(fps - ties / 2) / negatives,
-        "mcc": (float(tp) * tn - float(fp) * fn) / spread if spread else 0.0,
-    }
-    return {name: float(value) for name, value in result.items()}
-
-
-def _ranked(y, decision):
-    """For each +1 in rising order: how many +1 and -1 lie at or above it, how many -1 at it; then both classes' values.
-
-    >>> _ranked(np.array([1, -1, 1]), np.array([2.0, 2.0, 3.0]))[:3]
-    (array([2, 1]), array([1, 0]), array([1, 0]))
-    """
-    y, decision = np.asarray(y), np.asarray(decision, dtype=float)
-    if y.shape != decision.shape or y.ndim != 1 or not np.isfinite(decision).all():
-        raise ValueError(f"decision must hold a finite number for each of {len(y)} labels; got {decision!r}.")
-    positive, negative = np.sort(decision[y > 0]), decision[y < 0]
-    if not len(positive) or not len(negative) or len(positive) + len(negative) < len(y):
-        raise ValueError(f"y must hold both labels, -1 and +1; got {np.unique(y)}.")
-    within, at = _counted(positive, negative, np.zeros(8 * len(positive) + 1, dtype=np.intp))
-    first = np.searchsorted(positive, positive)
-    below = (np.cumsum(within + at) - at)[first]
-    return len(positive) - first, len(negative) - below, at[first], positive, negative
-
-
-@njit(cache=True, error_model="numpy")
-def _counted(positive, negative, starts):
-    """How many of ``negative`` lie between each ``positive``, sorted, and the one before it, and how many at it.
-
-    ``starts`` is a table of zeros to be filled: the range of ``positive`` in equal steps, and where each step starts
-    among them. What a value is compared with is then a step's few, by bisection, instead of all.
-    """
-    low, high, steps = positive[0], positive[-1], len(starts) - 1
-    scale = steps / (high - low) if high > low else 0.0
-    if scale == np.inf:
-        scale = 0.0
-    for x in positive:
-        starts[min(int(x * scale - low * scale), steps - 1) + 1] += 1
-    for step in range(steps):
-        starts[step + 1] += starts[step]
-    within, at = np.zeros(len(positive), np.intp), np.zeros(len(positive), np.intp)
-    for x in negative:
-        if x > high:
-            continue
-        j = 0
-        if x > low:
-            step = min(int(x * scale - low * scale), steps - 1)
-            j, stop = starts[step], starts[step + 1]
-            while j < stop:
-                middle = (j + stop) // 2
-                if positive[middle] < x:
-                    j = middle + 1
-                else:
-                    stop = middle
-        if positive[j] == x:
-            at[j] += 1
-        else:
-            within[j] += 1
-    return within, at
-
-
-def best_threshold(y, decision):
-    """The threshold with the highest F1 on these rows: half-way between two neighbouring decision values.
-
-    >>> best_threshold(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))
-    0.75
-    """
-    tps, fps, _, positive, _ = _ranked(y, decision)
-    lowest = positive[np.argmax(2 * tps / (tps + fps + len(positive)))]  # of the values taken as +1
-    below = decision[decision < lowest]
-    return float((lowest + below.max()) / 2 if len(below) else np.nextafter(lowest, -np.inf))
-
-
-def decide(model, X):
+def decision_values(model, X):
     """Decision values of a fitted linear model, from its weights: LIBSVM itself would sum over support vectors.
 
     >>> from sklearn.svm import SVC
-    >>> decide(SVC(kernel="linear").fit([[0.0], [2.0]], [-1, 1]), np.array([[2.0]])).round(3).tolist()
+    >>> decision_values(SVC(kernel="linear").fit([[0.0], [2.0]], [-1, 1]), np.array([[2.0]])).round(3).tolist()
     [1.0]
     """
     check_is_fitted(model)
@@ -188,125 +86,6 @@ def sweep(run, settings, n_jobs=-1, label="runs", **shared):
     return pd.DataFrame(rows)
 
 
-def summarize(frame, by, values):
-    """Mean, standard deviation and 95 % interval of the mean (Student t) of some columns, by group.
-
-    Parameters
-    ----------
-    frame : DataFrame. A row per run.
-    by : str or list of str. Grouping columns.
-    values : list of str. Columns to summarize.
-
-    Returns a frame with the grouping columns, ``n``, and for each value ``V``: ``V`` (the mean), ``V_sd``, ``V_low``,
-    ``V_high``. One run alone has spread 0.
-
-    >>> runs = pd.DataFrame({"rule": ["PA", "PA"], "f1": [0.4, 0.6]})
-    >>> summarize(runs, "rule", ["f1"]).round(2).to_csv(index=False).split()
-    ['rule,n,f1,f1_sd,f1_low,f1_high', 'PA,2,0.5,0.14,-0.77,1.77']
-    """
-    groups = frame.groupby(by, sort=False, dropna=False)
-    out = groups.size().rename("n").reset_index()
-    half_t = stats.t.ppf(0.975, np.maximum(out["n"] - 1, 1)) / np.sqrt(out["n"])
-    for value in values:
-        mean = groups[value].mean().to_numpy()
-        sd = groups[value].std(ddof=1).fillna(0.0).to_numpy()
-        out[value], out[f"{value}_sd"] = mean, sd
-        out[f"{value}_low"], out[f"{value}_high"] = mean - half_t * sd, mean + half_t * sd
-    return out
-
-
-def paired(frame, column, one, other, by, values, pair="seed"):
-    """Differences ``one`` minus ``other`` between two ways of doing something, in pairs, with 95 % intervals.
-
-    Parameters
-    ----------
-    frame : DataFrame. A row per run.
-    column : str. Tells the ways apart.
-    one, other : object. Two of its values.
-    by, values : list of str. Columns to group by and to compare.
-    pair : str, default="seed"
-        What a pair of runs has in common within its group; pairs with one half missing are left out.
-
-    Returns what `summarize` says of the differences.
-
-    >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
-    >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
-    [[0.2, -1.07]]
-    """
-    sides = [frame[frame[column] == way].set_index([*by, pair])[values] for way in (one, other)]
-    return summarize((sides[0] - sides[1]).dropna().reset_index(), by, values)
-
-
-def verdict(frame, value):
-    """What the intervals of some differences carry: "better" or "worse" where one excludes 0, else "not shown".
-
-    >>> verdict(pd.DataFrame({"f1_low": [0.1, -0.1], "f1_high": [0.2, 0.1]}), "f1").tolist()
-    ['better', 'not shown']
-    """
-    return np.select([frame[f"{value}_low"] > 0, frame[f"{value}_high"] < 0], ["better", "worse"], "not shown")
-
-
-def corrected_t_test(differences, n_train=1, n_test=0):
-    """Corrected resampled t-test of Nadeau and Bengio (2003) on paired differences over splits.
-
-    Training sets of different splits overlap, so the naive variance is too small: the factor ``1/k`` becomes
-    ``1/k + n_test/n_train``.
-
-    Parameters
-    ----------
-    differences : array of shape (k,). Score of one method minus score of the other, by split.
-    n_train, n_test : int, default=1 and 0
-        Rows a split trains and tests on; the default leaves the ordinary paired t-test, for independent runs.
-
-    Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p``, and ``effect``, the mean in
-    standard deviations of one difference.
-
-    >>> corrected_t_test([0.1, 0.2, 0.3], 90, 10)["p"] < 0.15
-    True
-    """
-    differences = np.asarray(differences, dtype=float)
-    k = len(differences)
-    if k < 2 or not np.isfinite(differences).all() or not (n_train > 0 and n_test >= 0):
-        raise ValueError("differences must hold at least 2 finite numbers, n_train be > 0 and n_test >= 0; "
-                         f"got {differences!r}, {n_train!r} and {n_test!r}.")  # fmt: skip
-    sd, mean = differences.std(ddof=1), differences.mean()
-    error = np.sqrt(1 / k + n_test / n_train) * sd
-    half = stats.t.ppf(0.975, k - 1) * error
-    t, effect = (mean / scale if scale > 0 else np.copysign(np.inf, mean) if mean else 0.0 for scale in (error, sd))
-    found = {"mean": mean, "low": mean - half, "high": mean + half, "t": t, "p": 2 * stats.t.sf(abs(t), k - 1)}
-    return {name: float(value) for name, value in (found | {"effect": effect}).items()}
-
-
-def in_words(test, first, second, score):
-    """What an interval of differences ``first - second`` carries, as a sentence; one that holds 0 carries no order.
-
-    >>> in_words(corrected_t_test([0.1, 0.2, 0.3]), "PA-I", "PA", "F1")
-    'F1 does not tell PA-I from PA (+0.200, 95 % interval -0.048 to +0.448).'
-    """
-    numbers = f"({test['mean']:+.3f}, 95 % interval {test['low']:+.3f} to {test['high']:+.3f})"
-    if test["low"] <= 0 <= test["high"]:
-        return f"{score} does not tell {first} from {second} {numbers}."
-    return f"{score} is {'higher' if test['mean'] > 0 else 'lower'} for {first} than for {second} {numbers}."
-
-
-def standard_errors_apart(ours, published, sd, n, digits):
-    """How far the mean of our runs lies from a published mean, in standard errors of the difference.
-
-    Parameters
-    ----------
-    ours : array of shape (k,). Our runs.
-    published, sd : float. The published mean and standard deviation.
-    n : int. Runs behind the published mean.
-    digits : int. Decimals printed: a mean rounded to them is off by a uniform error, whose variance counts too.
-
-    >>> round(standard_errors_apart([1.0, 2.0, 3.0], 1.0, 1.0, 3, 6), 3)
-    1.225
-    """
-    rounding = 10.0 ** (-2 * digits) / 12
-    error = np.sqrt(np.var(ours, ddof=1) / len(ours) + sd**2 / n + rounding)
-    return float((np.mean(ours) - published) / error)
-
-
 def cross_validate(estimators, X, y, splits, n_jobs=-1, label="folds"):
     """Fit each named estimator on each split's training rows and score it on the rest.
 
@@ -338,7 +117,7 @@ def _one_fold(method, fold, estimators, tried, X, y, splits):
     model, rows = clone(estimators[method]), []
     for setting in tried:
         model.set_params(**setting).fit(X_train, y_train)
-        rows.append(setting | scores(y_test, decide(model, X_test)))
+        rows.append(setting | scores(y_test, decision_values(model, X_test)))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""`pa_lab.evaluation`: scores, statistics and sweeps against independent computations."""
+"""`pa_lab.study`: scores, statistics and sweeps against independent computations."""
 
 import importlib.util
 import os
@@ -14,16 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
-from sklearn import metrics
+from sklearn import metrics as sk
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
 from pa_lab import PAClassifier, datasets
-from pa_lab.study import evaluation, store
-from pa_lab.study.evaluation import flip_labels, grid, scores, sweep
+from pa_lab.study import experiments, metrics, statistics, store
+from pa_lab.study.experiments import flip_labels, grid, sweep
+from pa_lab.study.metrics import scores
 
-LIBOL = Path(store.ROOT) / "pa_lab" / "published_tables" / "libol_table3_ijcnn1.csv"
+LIBOL = Path(store.ROOT) / "pa_lab" / "study" / "published_tables" / "libol_table3_ijcnn1.csv"
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +40,12 @@ def rows():
 def by_scikit_learn(y, decision, threshold):
     predicted = np.where(decision > threshold, 1, -1)
     return {
-        "accuracy": metrics.accuracy_score(y, predicted),
-        "balanced_accuracy": metrics.balanced_accuracy_score(y, predicted),
-        "f1": metrics.f1_score(y, predicted, zero_division=0.0),
-        "average_precision": metrics.average_precision_score(y, decision),
-        "auc": metrics.roc_auc_score(y, decision),
-        "mcc": metrics.matthews_corrcoef(y, predicted),
+        "accuracy": sk.accuracy_score(y, predicted),
+        "balanced_accuracy": sk.balanced_accuracy_score(y, predicted),
+        "f1": sk.f1_score(y, predicted, zero_division=0.0),
+        "average_precision": sk.average_precision_score(y, decision),
+        "auc": sk.roc_auc_score(y, decision),
+        "mcc": sk.matthews_corrcoef(y, predicted),
     }
 
 
@@ -59,7 +60,7 @@ def test_scores_equal_scikit_learns_with_ties_and_at_any_threshold(pairs, thresh
     y = np.array([1 if label else -1 for label, _ in pairs])
     decision = np.array([float(score) for _, score in pairs])
     found, wanted = scores(y, decision, threshold), by_scikit_learn(y, decision, threshold)
-    assert tuple(found) == evaluation.METRICS
+    assert tuple(found) == metrics.METRICS
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
@@ -71,7 +72,7 @@ sizes = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0,
 def test_ranks_are_counted_right_at_any_size_and_spread(positive, negative):
     decision = np.array(positive + negative)
     y = np.repeat([1, -1], [len(positive), len(negative)])
-    tps, fps, ties, *_ = evaluation._ranked(y, decision)
+    tps, fps, ties, *_ = metrics._ranked(y, decision)
     for i, cut in enumerate(sorted(positive)):
         counts = [np.sum(decision[y > 0] >= cut), np.sum(decision[y < 0] >= cut), np.sum(decision[y < 0] == cut)]
         assert [tps[i], fps[i], ties[i]] == counts
@@ -82,7 +83,7 @@ def test_ranks_are_counted_right_at_any_size_and_spread(positive, negative):
 def test_no_threshold_beats_the_best_one(pairs):
     y = np.array([1 if label else -1 for label, _ in pairs])
     decision = np.array([float(score) for _, score in pairs])
-    best = scores(y, decision, evaluation.best_threshold(y, decision))["f1"]
+    best = scores(y, decision, metrics.best_threshold(y, decision))["f1"]
     assert best == pytest.approx(max(scores(y, decision, cut)["f1"] for cut in np.arange(-5, 5, 0.5)))
 
 
@@ -91,7 +92,7 @@ def test_no_threshold_beats_the_best_one(pairs):
 def test_decisions_from_the_weights_are_the_models_own(rows, model, as_rows):
     X, y = as_rows(rows[0]), rows[1]
     fitted = clone(model).fit(X, y)
-    np.testing.assert_allclose(evaluation.decide(fitted, X), fitted.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(experiments.decision_values(fitted, X), fitted.decision_function(X), atol=1e-9)
 
 
 # ---------------------------------------------------------------- statistics
@@ -99,7 +100,7 @@ def test_decisions_from_the_weights_are_the_models_own(rows, model, as_rows):
 
 def test_summarize_against_scipy():
     frame = pd.DataFrame({"rule": ["a"] * 5 + ["b"] * 3 + ["c"], "f1": [0.1, 0.4, 0.2, 0.9, 0.5, 0.3, 0.3, 0.6, 0.7]})
-    table = evaluation.summarize(frame, "rule", ["f1"]).set_index("rule")
+    table = statistics.summarize(frame, "rule", ["f1"]).set_index("rule")
     for rule in "ab":
         values = frame.loc[frame.rule == rule, "f1"]
         low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
@@ -111,7 +112,7 @@ def test_corrected_t_test_by_hand():
     # Differences 1, 2, 3, 6 on splits of 90 and 10 rows: mean 3, variance (4 + 1 + 0 + 9) / 3 = 14/3, so the
     # corrected variance of the mean is (1/4 + 1/9) 14/3 = 91/54, and t = 3 / sqrt(91/54) with 3 degrees of freedom.
     t = 3 / np.sqrt(91 / 54)
-    found = evaluation.corrected_t_test([1, 2, 3, 6], 90, 10)
+    found = statistics.corrected_t_test([1, 2, 3, 6], 90, 10)
     half = 3.182446305284263 * np.sqrt(91 / 54)  # Student's 97.5 % point for 3 degrees of freedom
     expected = {"mean": 3, "low": 3 - half, "high": 3 + half, "t": t, "effect": 3 / np.sqrt(14 / 3)}
     assert {key: found[key] for key in expected} == pytest.approx(expected)
@@ -120,14 +121,14 @@ def test_corrected_t_test_by_hand():
 
 def test_without_test_rows_it_is_the_paired_t_test():
     a, b = np.array([0.3, 0.5, 0.9, 0.4]), np.array([0.2, 0.6, 0.5, 0.1])
-    found, wanted = evaluation.corrected_t_test(a - b), stats.ttest_rel(a, b)
+    found, wanted = statistics.corrected_t_test(a - b), stats.ttest_rel(a, b)
     assert (found["t"], found["p"]) == pytest.approx((wanted.statistic, wanted.pvalue))
-    assert found["p"] < evaluation.corrected_t_test(a - b, 9, 1)["p"], "the correction must widen the interval"
+    assert found["p"] < statistics.corrected_t_test(a - b, 9, 1)["p"], "the correction must widen the interval"
 
 
 def test_equal_scores_tell_nothing():
-    assert evaluation.corrected_t_test([0.0, 0.0, 0.0])["t"] == 0.0
-    assert evaluation.corrected_t_test([0.5, 0.5, 0.5])["p"] == 0.0
+    assert statistics.corrected_t_test([0.0, 0.0, 0.0])["t"] == 0.0
+    assert statistics.corrected_t_test([0.5, 0.5, 0.5])["p"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_equal_scores_tell_nothing():
 )
 def test_words_follow_the_interval(low, high, word):
     test = {"mean": (low + high) / 2, "low": low, "high": high}
-    assert word in evaluation.in_words(test, "PA-I", "PA", "F1")
+    assert word in statistics.in_words(test, "PA-I", "PA", "F1")
 
 
 # ---------------------------------------------------------------- label noise
@@ -177,31 +178,31 @@ def test_tuning_chooses_what_a_grid_search_chooses(rows):
     splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     model = PAClassifier(average=True)
     search = GridSearchCV(model, {"C": VALUES}, scoring="roc_auc", cv=splits).fit(X, y)
-    curves = evaluation.tuning_curves({"m": model}, VALUES, X, y, splits, n_jobs=1)
+    curves = experiments.tuning_curves({"m": model}, VALUES, X, y, splits, n_jobs=1)
     assert curves.groupby("C").auc.mean().tolist() == pytest.approx(search.cv_results_["mean_test_score"].tolist())
-    assert evaluation.best_C(curves, "auc")["m"] == search.best_params_["C"]
-    tuned = evaluation.tune_and_fit({"m": model}, VALUES, X, y, ["auc"], folds=4)["m", "auc"]
+    assert experiments.best_C(curves, "auc")["m"] == search.best_params_["C"]
+    tuned = experiments.tune_and_fit({"m": model}, VALUES, X, y, ["auc"], folds=4)["m", "auc"]
     assert search.best_params_["C"] == tuned.C
     np.testing.assert_array_equal(tuned.coef_, search.best_estimator_.coef_)
 
 
 def test_pa_is_fitted_but_not_tuned(rows):
-    tuned = evaluation.tune_and_fit({"PA": PAClassifier("PA")}, VALUES, *rows)["PA"]
+    tuned = experiments.tune_and_fit({"PA": PAClassifier("PA")}, VALUES, *rows)["PA"]
     np.testing.assert_array_equal(tuned.coef_, PAClassifier("PA").fit(*rows).coef_)
 
 
 def test_cross_validation_trains_on_the_training_rows_only(rows):
     X, y = rows
     splits = list(StratifiedKFold(5).split(X, y))
-    frame = evaluation.cross_validate({"svm": LinearSVC()}, X, y, splits, n_jobs=1)
+    frame = experiments.cross_validate({"svm": LinearSVC()}, X, y, splits, n_jobs=1)
     for fold, (train, test) in enumerate(splits):
         decision = LinearSVC().fit(X[train], y[train]).decision_function(X[test])
-        assert frame.auc[fold] == pytest.approx(metrics.roc_auc_score(y[test], decision))
+        assert frame.auc[fold] == pytest.approx(sk.roc_auc_score(y[test], decision))
 
 
 def test_progressive_counts_are_those_of_one_fit(rows):
     X, y = rows
-    frame = evaluation.progressive(PAClassifier(), X, y, every=150)
+    frame = experiments.progressive(PAClassifier(), X, y, every=150)
     model = PAClassifier().fit(X, y)
     assert frame.seen.tolist() == [150, 300, 400]
     assert frame.iloc[-1].tolist() == [400, model.n_mistakes_, model.n_updates_, 400]
@@ -210,8 +211,8 @@ def test_progressive_counts_are_those_of_one_fit(rows):
 def test_a_fit_is_remembered_by_content(rows, tmp_path, monkeypatch):
     monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
     X, y = rows
-    seconds = [evaluation.cached_fit(SVC(C=C), X.copy(), y)[1] for C in (1.0, 1.0, 2.0)]
-    other = evaluation.cached_fit(SVC(C=1.0), X + 1, y)[1]
+    seconds = [experiments.cached_fit(SVC(C=C), X.copy(), y)[1] for C in (1.0, 1.0, 2.0)]
+    other = experiments.cached_fit(SVC(C=1.0), X + 1, y)[1]
     assert seconds[0] == seconds[1], "the same content was fitted again"
     assert len({seconds[0], seconds[2], other}) == 3, "another model or other rows got a remembered fit"
 
@@ -259,17 +260,17 @@ def test_online_runs_agree_with_libol_within_three_standard_errors():
     X, y = np.vstack([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
     costs = {"PA": 1.0, "PA-I": 1 / 4, "PA-II": 1 / 16}
     learners = {rule: PAClassifier(rule, C=C, fit_intercept=False) for rule, C in costs.items()}
-    ours = evaluation.permuted_runs(learners, X, y, 20, n_jobs=1).groupby("method")
+    ours = experiments.permuted_runs(learners, X, y, 20, n_jobs=1).groupby("method")
     published = pd.read_csv(LIBOL)
     for p in published[published.model != "perceptron"].to_dict("records"):
         mine = ours.get_group(p["model"])[p["quantity"]]
         digits = 3 if p["quantity"] == "mistake_rate" else 1
-        apart = evaluation.standard_errors_apart(mine, p["mean"], p["std"], 20, digits)
+        apart = statistics.standard_errors_apart(mine, p["mean"], p["std"], 20, digits)
         assert abs(apart) < 3, (p["model"], p["quantity"], apart)
 
 
 def test_a_stream_is_learned_in_constant_memory():
-    cost = evaluation.apart(evaluation.stream_cost, [100_000, 1_000_000])
+    cost = experiments.apart(experiments.stream_cost, [100_000, 1_000_000])
     assert cost.seen.tolist() == [100_000, 1_000_000]
     assert cost.peak_mb.iloc[-1] - cost.peak_mb.iloc[0] < 30  # the rows of the difference would take 158 MB
 
@@ -278,15 +279,15 @@ def test_a_memory_map_finds_the_fit_of_its_array(tmp_path, monkeypatch):
     monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
     X, y = np.arange(8.0).reshape(4, 2), np.array([-1, 1, -1, 1])
     np.save(tmp_path / "X.npy", X)
-    first = evaluation.cached_fit(SVC(kernel="linear"), X, y)
-    again = evaluation.cached_fit(SVC(kernel="linear"), np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    first = experiments.cached_fit(SVC(kernel="linear"), X, y)
+    again = experiments.cached_fit(SVC(kernel="linear"), np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     assert again[1] == first[1]
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-8, 8))
 def test_inner_products_of_dyadic_rows_are_exact(seed, power):
     X = np.random.default_rng(seed).normal(size=(5, 40)) * 10**power
-    rows = evaluation.dyadic(X)
+    rows = experiments.dyadic(X)
     np.testing.assert_allclose(rows, X, atol=1e-7 * abs(X).max())
     exact = [[sum(Fraction(a) * Fraction(b) for a, b in zip(x, z, strict=True)) for z in rows] for x in rows]
     for order in (np.arange(40), np.random.default_rng(seed).permutation(40)):
@@ -300,9 +301,9 @@ def test_inner_products_of_dyadic_rows_are_exact(seed, power):
 def test_a_slow_fit_does_not_depend_on_the_processor(tmp_path, monkeypatch):
     """The same bits whichever code BLAS picks: sums over dense rows would differ."""
     script = (
-        "import numpy as np; from sklearn.svm import SVC; from pa_lab.study import evaluation;"
+        "import numpy as np; from sklearn.svm import SVC; from pa_lab.study import experiments, metrics, statistics;"
         "rng = np.random.default_rng(0); X = rng.normal(size=(400, 30)); y = np.sign(X[:, 0] + rng.normal(size=400));"
-        "print(evaluation.cached_fit(SVC(kernel='linear'), X, y)[0].dual_coef_.tobytes().hex())"
+        "print(experiments.cached_fit(SVC(kernel='linear'), X, y)[0].dual_coef_.tobytes().hex())"
     )
     said = set()
     for core in ("Prescott", "Haswell"):
