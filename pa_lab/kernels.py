@@ -13,6 +13,7 @@ Squared distances are sums of squared differences. The usual ``|x|^2 + |s|^2 - 2
 and would gain little time.
 """
 
+import copy
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -256,8 +257,17 @@ class Vectors:
         self.__init__(*state[:2])
         self.put(np.arange(len(state[2])), *state[2:])
 
-    def put(self, places, rows, ids):
-        """Put dense rows with their numbers in these places, new ones or ones in use."""
+    def fork(self):
+        """Return vectors that share the memory of those held now; what is added to either does not show in the other.
+
+        Only one of the two may be added to.
+        """
+        new = copy.copy(self)
+        new.starts, new.chunks = self.starts.copy(), self.chunks.copy()
+        return new
+
+    def put(self, places, rows, ids, undo=None):
+        """Put dense rows with their numbers in these places, new ones or, on record in ``undo``, ones in use."""
         if len(places) == 0:
             return
         self.n = max(self.n, int(places.max()) + 1)
@@ -266,11 +276,15 @@ class Vectors:
             self.starts.append(len(self._ids))
             self.chunks.append(chunk)
             self._ids = np.concatenate([self._ids, np.full(TILE * len(chunk), -1)])
+        if undo is not None:
+            undo.keep(self._ids, places)
         self._ids[places] = ids
         owners = np.searchsorted(self.starts, places, side="right") - 1
         for owner in np.unique(owners):
             mine = owners == owner
             tile, j = np.divmod(places[mine] - self.starts[owner], TILE)
+            if undo is not None:
+                undo.keep(self.chunks[owner], (tile, slice(None), j))
             self.chunks[owner][tile, : self.n_features, j] = rows[mine]
 
     def rows(self):
@@ -346,34 +360,41 @@ class Kernel:
     def __init__(self, kind, gamma, degree, coef0, dtype):
         self.kind, self.gamma, self.degree, self.coef0, self.dtype = kind, gamma, degree, coef0, np.dtype(dtype)
 
-    def gram(self, X, ids):
+    def gram(self, X, ids, threads=ONE_THREAD):
         """Return the kernel values of rows with each other, doubles whatever the dtype; ``ids`` are their numbers."""
         own = Vectors(X.shape[1], self.dtype)
-        own.put(np.arange(len(X)), X, ids)
-        K = self.values(X, own).astype(np.float64, copy=False)
+        own.put(np.arange(X.shape[0]), X, ids)
+        K = self.values(X, own, threads).astype(np.float64, copy=False)
         least = K.diagonal().min()
         if least < 0:
             raise ValueError(f"k(x, x) = {least:.3g} is negative for a row of X: a squared norm is not.")
         return K
 
-    def values(self, X, vectors):
+    def values(self, X, vectors, threads=ONE_THREAD):
         """Return ``k(x, s)`` for all rows and vectors, an array of shape (n_rows, n_vectors) in the kernel's dtype."""
-        return self._compute(X, vectors, np.empty((0, 0)), keep=True)[1]
+        return self.compute(X, vectors, np.empty((vectors.n, 0)), True, threads)[1]
 
     def scores(self, X, vectors, W, threads=ONE_THREAD):
         """Return ``sum_j W[j] k(x, s_j)`` for all rows, an array of doubles of shape (n_rows, columns of ``W``)."""
+        return self.compute(X, vectors, W, False, threads)[0]
+
+    def compute(self, X, vectors, W, keep, threads=ONE_THREAD):
+        """Return the scores and, with ``keep``, the kernel values; rows are shared out to threads in slices."""
         n, W = X.shape[0], np.ascontiguousarray(W)
         one_thread = callable(self.kind) or n * vectors.n < WORTH_A_THREAD
         step = BLOCK if one_thread else min(BLOCK, -(-n // threads.n))
-        parts = [X[at : at + step] for at in range(0, n, step)]
-        scores = (map if one_thread else threads.map)(lambda part: self._compute(part, vectors, W)[0], parts)
-        return np.concatenate([np.empty((0, W.shape[1])), *scores])
+        parts = [X[at : at + step] for at in range(0, max(n, 1), step)]
+        done = (map if one_thread else threads.map)(lambda part: self._compute(part, vectors, W, keep), parts)
+        scores, K = zip(*done, strict=True)
+        return np.concatenate(scores), np.concatenate(K)
 
-    def _compute(self, X, vectors, W, keep=False):
-        """Return scores of one block and, with ``keep``, kernel values. Calls share nothing that is written to."""
+    def _compute(self, X, vectors, W, keep):
+        """Return scores and values of one slice. Calls share nothing that is written to."""
         one, n = self.dtype.type, vectors.n
         scores, work = np.zeros((X.shape[0], W.shape[1])), zeros((2, TILE), self.dtype)
         sums, K = zeros((1 + W.shape[1], TILE), np.float64), np.empty((X.shape[0] if keep else 0, n), self.dtype)
+        if X.shape[0] == 0 or n == 0:
+            return scores, K
         if self.kind in KINDS:
             X = _block(X, pad(X.shape[1]), self.dtype)
             for first, chunk in zip(vectors.starts, vectors.chunks, strict=True):
@@ -390,7 +411,7 @@ class Kernel:
                 raise ValueError(f"kernel must return an array of shape {(len(X), n)}; got {values.shape}.")
         no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
         over_tiles(GIVEN, one(0), one(0), 0, values, no_tiles, 0, n, W, scores, K[:0], work, sums)
-        return scores, values
+        return scores, values if keep else K
 
 
 def _block(X, width, dtype):
