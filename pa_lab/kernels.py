@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 KINDS = ("linear", "poly", "sigmoid", "rbf", "laplacian")
 LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)
@@ -76,36 +77,21 @@ def _reduced_single(x):
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def exp(x):
-    """Exponential of ``x <= 0`` within 1 unit in the last place; 0 where it is below the smallest normal number.
-
-    >>> exp(0.0), exp(-1.0), exp(-709.0)
-    (1.0, 0.36787944117144233, 0.0)
-    """
+def _exp_double(x):
     less_one, exponent = _reduced(x)
     scaled = np.int64(np.float64(1.0 + less_one).view(np.int64) + exponent).view(np.float64)
     return 0.0 if x < LOWEST else scaled
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def exp_single(x):
-    """Single precision: as `exp`.
-
-    >>> float(exp_single(np.float32(-1.0)))
-    0.3678794503211975
-    """
+def _exp_single(x):
     less_one, exponent = _reduced_single(x)
     scaled = np.int32(np.float32(S_1 + less_one).view(np.int32) + exponent).view(np.float32)
     return S_0 if x < S_LOWEST else scaled
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def tanh(x):
-    """Hyperbolic tangent within 2 units in the last place, from ``e^(-2 |x|) - 1``.
-
-    >>> tanh(0.0), tanh(1.0), tanh(-1000.0)
-    (0.0, 0.7615941559557649, -1.0)
-    """
+def _tanh_double(x):
     y = -2.0 * abs(x)
     less_one, exponent = _reduced(-80.0 if y < -80.0 else y)
     power = np.int64(ONE + exponent).view(np.float64)
@@ -116,12 +102,7 @@ def tanh(x):
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def tanh_single(x):
-    """Single precision: as `tanh`.
-
-    >>> float(tanh_single(np.float32(-1000.0)))
-    -1.0
-    """
+def _tanh_single(x):
     y = -S_2 * abs(x)
     less_one, exponent = _reduced_single(S_FAR if y < S_FAR else y)
     power = np.int32(S_ONE + exponent).view(np.float32)
@@ -131,44 +112,75 @@ def tanh_single(x):
     return np.copysign(S_1 - part if far else part, x)
 
 
+def exp(x):
+    """Exponential of ``x <= 0``, a float64 or float32, within 1.1 units in the last place.
+
+    It is 0 where the result is below the smallest normal number, and NaN for NaN.
+
+    >>> exp(0.0), exp(-1.0), exp(-709.0), float(exp(np.float32(-1.0)))
+    (1.0, 0.36787944117144233, 0.0, 0.3678794503211975)
+    """
+    return _exp_single(x) if isinstance(x, np.float32) else _exp_double(x)
+
+
+def tanh(x):
+    """Hyperbolic tangent of a float64 or float32 within 2 units in the last place.
+
+    >>> tanh(0.0), tanh(1.0), tanh(-1000.0), float(tanh(np.float32(-1000.0)))
+    (0.0, 0.7615941559557649, -1.0, -1.0)
+    """
+    return _tanh_single(x) if isinstance(x, np.float32) else _tanh_double(x)
+
+
+@overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})
+def _exp_by_type(x):
+    return (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp_double(x))
+
+
+@overload(tanh, jit_options={"forceinline": True, "error_model": "numpy"})
+def _tanh_by_type(x):
+    return (lambda x: _tanh_single(x)) if x == types.float32 else (lambda x: _tanh_double(x))
+
+
 @njit(cache=True, forceinline=True, error_model="numpy")
-def _compare(kind, x, s, k):
-    """Inner products, absolute or squared distances of a row ``x`` with a tile ``s`` into ``k``, feature by feature."""
+def _compare(kind, products, distances, x, s, k):
+    """Inner products, squared or absolute distances of a row ``x`` with a tile ``s`` into ``k``, feature by feature."""
     for j in range(TILE):
         k[j] = 0.0
     for f in range(0, x.shape[0], UNROLL):
         x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
         s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
-        if kind == RBF:
-            for j in range(TILE):
-                a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
-                k[j] = (((k[j] + a * a) + b * b) + c * c) + d * d
-        elif kind == LAPLACIAN:
-            for j in range(TILE):
-                a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
-                k[j] = (((k[j] + abs(a)) + abs(b)) + abs(c)) + abs(d)
-        else:
+        if products is not None:
             for j in range(TILE):
                 k[j] = (((k[j] + x0 * s0[j]) + x1 * s1[j]) + x2 * s2[j]) + x3 * s3[j]
+        if distances is not None:
+            if kind == RBF:
+                for j in range(TILE):
+                    a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
+                    k[j] = (((k[j] + a * a) + b * b) + c * c) + d * d
+            else:
+                for j in range(TILE):
+                    a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
+                    k[j] = (((k[j] + abs(a)) + abs(b)) + abs(c)) + abs(d)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def _transform(kind, gamma, coef0, degree, k, base):
+def _transform(kind, products, distances, gamma, coef0, degree, k, base):
     """What a kernel makes of inner products or distances, in place; ``base`` is memory to write on."""
-    double = k.itemsize == 8  # known to the compiler, which drops the branch not taken
-    if kind in (RBF, LAPLACIAN):
+    if distances is not None:
         for j in range(TILE):
-            k[j] = exp(-gamma * k[j]) if double else exp_single(-gamma * k[j])
-    elif kind == SIGMOID:
-        for j in range(TILE):
-            k[j] = tanh(gamma * k[j] + coef0) if double else tanh_single(gamma * k[j] + coef0)
-    elif kind == POLY:
-        for j in range(TILE):
-            base[j] = gamma * k[j] + coef0
-            k[j] = 1.0
-        for _ in range(degree):
+            k[j] = exp(-gamma * k[j])
+    if products is not None:
+        if kind == SIGMOID:
             for j in range(TILE):
-                k[j] *= base[j]
+                k[j] = tanh(gamma * k[j] + coef0)
+        elif kind == POLY:
+            for j in range(TILE):
+                base[j] = gamma * k[j] + coef0
+                k[j] = 1.0
+            for _ in range(degree):
+                for j in range(TILE):
+                    k[j] *= base[j]
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -184,12 +196,13 @@ def _weigh(k, w, part):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def over_tiles(kind, gamma, coef0, degree, X, tiles, first, n, W, scores, K, work, sums):
+def over_tiles(kind, products, distances, gamma, coef0, degree, X, tiles, first, n, W, scores, K, work, sums):
     """Kernel values of rows ``X`` with the first ``n`` vectors of ``tiles``: put into ``K``, and summed with weights.
 
     Vector 0 of ``tiles`` is number ``first`` of all, whose weights are the rows of ``W``; the sums are added to
     ``scores``, of shape (rows of X, columns of W). ``W`` without columns: no sums. ``K`` without rows: values are not
-    kept. With ``kind`` GIVEN, ``X`` holds the kernel values. ``work`` and ``sums`` are memory to write on.
+    kept. With ``kind`` GIVEN, ``X`` holds the kernel values. Of ``products`` and ``distances`` one is None, and the
+    compiler drops what it stands for. ``work`` and ``sums`` are memory to write on.
     """
     k, w, part = work[0], sums[1:], sums[0]
     for at in range(0, n, TILE):
@@ -202,8 +215,8 @@ def over_tiles(kind, gamma, coef0, degree, X, tiles, first, n, W, scores, K, wor
                 for j in range(m):
                     k[j] = X[i, at + j]
             else:
-                _compare(kind, X[i], tiles[at // TILE], k)
-                _transform(kind, gamma, coef0, degree, k, work[1])
+                _compare(kind, products, distances, X[i], tiles[at // TILE], k)
+                _transform(kind, products, distances, gamma, coef0, degree, k, work[1])
             for j in range(m, TILE):
                 k[j] = 0.0  # the tile's empty places
             for c in range(W.shape[1]):
@@ -396,10 +409,12 @@ class Kernel:
         if X.shape[0] == 0 or n == 0:
             return scores, K
         if self.kind in KINDS:
+            kind = KINDS.index(self.kind)
+            products, distances = (None, True) if kind in (RBF, LAPLACIAN) else (True, None)
             X = _block(X, pad(X.shape[1]), self.dtype)
             for first, chunk in zip(vectors.starts, vectors.chunks, strict=True):
                 m = min(n - first, TILE * len(chunk))
-                over_tiles(KINDS.index(self.kind), one(self.gamma), one(self.coef0), self.degree, X, chunk, first, m,
+                over_tiles(kind, products, distances, one(self.gamma), one(self.coef0), self.degree, X, chunk, first, m,
                            W, scores, K, work, sums)  # fmt: skip
             return scores, K
         X = _block(X, X.shape[1], self.dtype)
@@ -410,7 +425,7 @@ class Kernel:
             if values.shape != (len(X), n):
                 raise ValueError(f"kernel must return an array of shape {(len(X), n)}; got {values.shape}.")
         no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
-        over_tiles(GIVEN, one(0), one(0), 0, values, no_tiles, 0, n, W, scores, K[:0], work, sums)
+        over_tiles(GIVEN, None, None, one(0), one(0), 0, values, no_tiles, 0, n, W, scores, K[:0], work, sums)
         return scores, values if keep else K
 
 

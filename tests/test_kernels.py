@@ -21,7 +21,7 @@ def apply_all(x, exp, exp_single, tanh, tanh_single):
     for i in range(x.size):
         exp[i], tanh[i] = kernels.exp(-abs(x[i])), kernels.tanh(x[i])
         s = np.float32(x[i])
-        exp_single[i], tanh_single[i] = kernels.exp_single(-abs(s)), kernels.tanh_single(s)
+        exp_single[i], tanh_single[i] = kernels.exp(-abs(s)), kernels.tanh(s)
 
 
 def applied(x):
