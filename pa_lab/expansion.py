@@ -74,14 +74,17 @@ class Expansion:
             return self.last
         return self.last - self.drift[: self.vectors.n] / max(n_seen, 1)
 
-    def fork(self, n_rows):
-        """Return a model that learns from ``n_rows`` further rows and leaves this one as it is.
+    def fork(self, first, n_rows):
+        """Return a model that learns from ``n_rows`` rows, from number ``first`` on, and leaves this one as it is.
 
         The two share what is only added to.
         """
         new = copy.copy(self)
         new.vectors = self.vectors.fork()
         return new
+
+    def forget_rows(self):
+        """Drop what was needed only as long as the rows of this call could come again."""
 
     def _run(self, gram, base, block):
         """Run the linear pass over rows known by their inner products.
@@ -106,11 +109,15 @@ class Growing(Expansion):
         super().__init__(kernel, n_features, n_outputs, average)
         self.first, self.places = 0, np.full(n_rows, -1, np.int32)
 
-    def fork(self, n_rows):
+    def fork(self, first, n_rows):
         """Return a model that learns on; the weights of the vectors held now do not change any more."""
-        new = super().fork(n_rows)
-        new.first, new.places = self.first + len(self.places), np.full(n_rows, -1, np.int32)
+        new = super().fork(first, n_rows)
+        new.first, new.places = first, np.full(n_rows, -1, np.int32)
         return new
+
+    def forget_rows(self):
+        """Drop the places of the rows."""
+        self.places = np.empty(0, np.int32)
 
     def learn(self, block):
         """Pass a block through the learner and keep the examples that moved the hypothesis."""
@@ -154,9 +161,9 @@ class Landmarks(Expansion):
         self.vectors.put(np.arange(len(keep)), rows[keep], ids[keep])
         self.W, self.drift = np.zeros((len(keep), n_outputs)), np.zeros((len(keep), self.drift.shape[1]))
 
-    def fork(self, n_rows):
+    def fork(self, first, n_rows):
         """Return a model that learns on, with weights of its own."""
-        new = super().fork(n_rows)
+        new = super().fork(first, n_rows)
         new.W, new.drift = self.W.copy(), self.drift.copy()
         return new
 

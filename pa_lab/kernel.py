@@ -114,7 +114,7 @@ class KernelModel(OnlineEstimator):
         if self._model is None:
             self._model = self._empty_model(X, order)
         elif self._model is self._undo.attributes.get("_model"):
-            self._model = self._model.fork(X.shape[0])
+            self._model = self._model.fork(self._passed, X.shape[0])
         step = max(self.batch_size, self._model.block // self.batch_size * self.batch_size)
         one_vs_rest = getattr(self, "multi_class", "direct") == "ovr"
         sums = np.zeros(2)
@@ -133,12 +133,15 @@ class KernelModel(OnlineEstimator):
 
     def _learn_rows(self, X, y, *args, **kwargs):
         super()._learn_rows(X, y, *args, **kwargs)
-        self._passed += X.shape[0]
-        return self
+        return self._end_call(X)
 
     def _learn_passes(self, X, y, *args):
         super()._learn_passes(X, y, *args)
+        return self._end_call(X)
+
+    def _end_call(self, X):
         self._passed += X.shape[0]
+        self._model.forget_rows()
         return self
 
     @np.errstate(over="ignore", invalid="ignore")
