@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from pa_lab.linear import PAClassifier
-from pa_lab.rules import epsilon_insensitive, hinge
+from pa_lab.rules import epsilon_insensitive
 from pa_lab.study.datasets import cache_folder
 from pa_lab.study.metrics import scores
 from pa_lab.study.standin import misfire_blocks
@@ -230,7 +230,7 @@ def trace(model, X, y):
         model.set_params(**params)
     p, tau = record.T
     if classifies:
-        losses = np.vectorize(hinge, otypes=[float])(np.where(np.equal(y, model.classes_[1]), 1.0, -1.0), p)
+        losses = np.maximum(0.0, 1.0 - np.where(np.equal(y, model.classes_[1]), 1.0, -1.0) * p)
     else:
         losses = np.vectorize(epsilon_insensitive, otypes=[float])(np.asarray(y, dtype=float), p, model.epsilon)
     return pd.DataFrame({"score": p, "tau": np.nan_to_num(tau), "loss": losses, "asked": ~np.isnan(tau)})
