@@ -118,3 +118,12 @@ def test_C_is_the_best_on_the_held_out_rows(data, runs):
 def test_PA_is_not_tuned(data):
     runs = campaigns.compare(data, ["random"], ["shuffled"], [0.3], [0.01, 0.1], range(2), variant="PA", n_jobs=1)
     assert (runs["C"] == 1.0).all()
+
+
+def test_labels_to_reach_are_read_off_the_mean_curve():
+    rows = [("random", 0.1, 10, 0.5), ("random", 0.2, 100, 0.7), ("all", 1.0, 1000, 0.9)]
+    frame = pd.DataFrame(rows, columns=["asking", "share", "labels", "value"]).assign(score="auc", weights="last")
+    runs = pd.concat([frame.assign(seed=0), frame.assign(seed=1)])
+    found = campaigns.labels_to_reach(runs, goal=2 / 3, draws=20)
+    assert found["labels"].item() == pytest.approx(10**1.5)  # 0.6, half-way from 0.5 to 0.7
+    assert found["low"].item() == found["high"].item() == found["labels"].item()

@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 
 from pa_lab.linear import PAClassifier
 from pa_lab.study import metrics
-from pa_lab.study.experiments import decision_values, grid, sweep, trace
+from pa_lab.study.experiments import decision_values, first_reach, grid, sweep, trace
 
 WAYS = ("margin", "threshold", "random", "first", "all")  # "first": the first rows of the stream, then none
 BY_SCORE = ("margin", "threshold")  # these look at the score of a row, so their delta must be found by trial
@@ -96,6 +96,34 @@ def _best_C(part, asking, order, share, seed, sizes, options):
     missed = {C: abs(row["labels"] - budget) for C, row in found.items()}
     fair = [C for C in sizes if missed[C] <= max(TOLERANCE * budget, min(missed.values()))]
     return {score: max(fair, key=lambda C: (found[C][score], -C)) for score in SCORES}
+
+
+def labels_to_reach(runs: pd.DataFrame, goal: float = 0.95, draws: int = 1000) -> pd.DataFrame:
+    """Count the labels at which each way of asking reaches a share of the score that all labels give.
+
+    Parameters
+    ----------
+    runs : DataFrame. What `compare` returned for shuffled streams, with "all" among the ways.
+    goal : float in (0, 1], default=0.95. That share.
+    draws : int, default=1000. How often to resample the seeds for the 95 % interval.
+
+    Returns a frame by ``score``, ``weights`` and ``asking``: ``labels``, where the mean curve over the seeds first
+    reaches the goal, on straight lines over the logarithm of the labels; ``low`` and ``high``.
+    """
+    found = []
+    for (score, weights), part in runs.groupby(["score", "weights"], sort=False):
+        whole = part[part["asking"] == "all"]
+        for asking, one in part[part["asking"] != "all"].groupby("asking", sort=False):
+            one = pd.concat([one, whole])
+            labels = one.groupby("share")["labels"].mean().to_numpy()
+            curves = one.pivot(index="seed", columns="share", values="value").to_numpy()
+            sample = np.random.default_rng(0).integers(0, len(curves), (draws, len(curves)))
+            means = [curves.mean(axis=0), *curves[sample].mean(axis=1)]
+            reached = [first_reach(labels, mean, goal * mean[-1]) for mean in means]
+            low, high = np.quantile(reached[1:], [0.025, 0.975], method="nearest")
+            case = {"score": score, "weights": weights, "asking": asking}
+            found.append(case | {"labels": reached[0], "low": low, "high": high})
+    return pd.DataFrame(found)
 
 
 def held_out(data: Bunch, order: str, seed: int) -> Bunch:
