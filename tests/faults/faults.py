@@ -20,9 +20,11 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from test_build import BUILD, contents, make
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
 
-ROOT = Path(__file__).resolve().parents[1]
+from toy_project import BUILD, contents, make  # noqa: E402 (found only now)
+
 ROWS = 30_000
 TEXT = b"".join(b"%d 1:%d 3:0.5\n" % (i % 2, i) for i in range(1, ROWS + 1))
 
