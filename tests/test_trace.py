@@ -67,8 +67,9 @@ def test_averaging_changes_the_weights_and_not_the_steps(rows):
     assert trace(PAClassifier(average=True), *rows).equals(trace(PAClassifier(), *rows))
 
 
-def test_lists_and_frames_are_rows_too(rows):
+def test_lists_are_rows_too_and_any_two_labels_will_do(rows):
     X, y = rows
+    assert trace(PAClassifier(), X, np.where(y == 4, "yes", "no")).equals(trace(PAClassifier(), X, y))
     assert trace(PAClassifier(), X.tolist(), y.tolist()).equals(trace(PAClassifier(), X, y))
 
 
