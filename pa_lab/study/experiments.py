@@ -83,20 +83,14 @@ def sweep(
 
     Parameters
     ----------
-    run : callable
-        Returns a dict of results, or a list of such dicts.
-    settings : list of dict
-        What to call it with, as from `grid`.
+    run : callable. Returns a dict of results, or a list of such dicts.
+    settings : list of dict. What to call it with, as from `grid`.
     n_jobs : int, default=-1
         Number of worker processes. -1 means one per core, or ``LOKY_MAX_CPU_COUNT`` if that is set.
-    label : str, default="runs"
-        Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides the bar.
-    **shared
-        Arguments that are the same for every call, such as the data.
+    label : str, default="runs". Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides the bar.
+    **shared. Arguments that are the same for every call, such as the data.
 
-    Returns
-    -------
-    DataFrame with a row per result, in the order of the settings: the columns of the setting, then of the result.
+    Returns a frame with a row per result, in the order of the settings: the columns of the setting, then of the result.
 
     >>> sweep(lambda C: {"twice": 2 * C}, grid(C=[1, 2]), n_jobs=1)["twice"].tolist()
     [2, 4]
@@ -135,15 +129,12 @@ def cross_validate(
 
     Parameters
     ----------
-    estimators : dict of str to estimator
-        What to compare.
+    estimators : dict of str to estimator. What to compare.
     X, y : arrays of shape (n, d) and (n,)
     splits : list of (train, test) index arrays
         For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
 
-    Returns
-    -------
-    DataFrame with columns ``method``, ``fold`` and the six `scores`.
+    Returns a frame with columns ``method``, ``fold`` and the six `scores`.
     """
     return _score_folds(estimators, [{}], X, y, splits, n_jobs, label)
 
@@ -191,20 +182,16 @@ def tune_and_fit(
 
     Parameters
     ----------
-    estimators : dict of str to estimator
-        What to tune. PA, on which C has no effect, is only fitted.
-    values : sequence of float
-        What to try for C.
+    estimators : dict of str to estimator. What to tune. PA, on which C has no effect, is only fitted.
+    values : sequence of float. What to try for C.
     X, y : arrays of shape (n, d) and (n,)
     score : str or list of str, default="f1"
         Which of ``METRICS`` to maximise. Among equally good values of C the smallest is taken.
     folds : int, default=3
-    seed : int, default=0
-        Seed of the folds.
+    seed : int, default=0. Seed of the folds.
 
-    Returns
-    -------
-    dict of fitted copies by name, or by (name, score) if ``score`` is a list. The chosen value is their ``C``.
+    Returns a dict of fitted copies by name, or by (name, score) if ``score`` is a list. The chosen value is their
+    ``C``.
     """
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
     wanted = [score] if isinstance(score, str) else score
@@ -228,8 +215,7 @@ def best_C(curves: pd.DataFrame, score: str, by: str | list[str] = "method") -> 
 
     Parameters
     ----------
-    curves : DataFrame
-        With columns ``C``, the score and those of ``by``.
+    curves : DataFrame. With columns ``C``, the score and those of ``by``.
     score : str
     by : str or list of str, default="method"
 
@@ -253,12 +239,10 @@ def progressive(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray, eve
     model : PAClassifier or PARegressor
         It learns through ``partial_fit``. Its own counters are read, so each mistake was made before its update.
     X, y : arrays of shape (n, d) and (n,)
-    every : int, default=500
-        Rows between two readings.
+    every : int, default=500. Rows between two readings.
 
-    Returns
-    -------
-    DataFrame with columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the end.
+    Returns a frame with columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the
+    end.
     """
     if not every >= 1:
         raise ValueError(f"every must be at least 1 row; got {every!r}.")
@@ -277,12 +261,9 @@ def permuted_runs(estimators: Estimators, X: Matrix, y: np.ndarray, runs: int = 
     ----------
     estimators : dict of str to PAClassifier
     X, y : arrays of shape (n, d) and (n,)
-    runs : int, default=20
-        Number of orders; their seeds are 0, 1, ...
+    runs : int, default=20. Number of orders; their seeds are 0, 1, ...
 
-    Returns
-    -------
-    DataFrame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, one row per run.
+    Returns a frame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, one row per run.
     """
     settings = grid(method=list(estimators), seed=range(runs))
     return sweep(_permuted_run, settings, n_jobs, "orders", estimators=estimators, X=X, y=y)
@@ -306,10 +287,9 @@ def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.Dat
         as ``random_state`` if its queries are drawn.
     X, y : arrays of shape (n, d) and (n,)
 
-    Returns
-    -------
-    DataFrame with one row per example: ``score`` before the update; ``tau``, 0 where nothing moved; ``loss`` before
-    the update (the tube's in regression, else the hinge loss, for PALS too); ``asked``, whether the label was read.
+    Returns a frame with one row per example: ``score`` before the update; ``tau``, 0 where nothing moved; ``loss``
+    before the update (the tube's in regression, else the hinge loss, for PALS too); ``asked``, whether the label was
+    read.
 
     >>> from pa_lab import PAClassifier
     >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
@@ -405,15 +385,11 @@ def first_reach(x: Sequence[float], curve: Sequence[float], target: float) -> fl
 
     Parameters
     ----------
-    x : array of shape (n,)
-        Positive and rising: for example the labels that a method asked for.
-    curve : array of shape (n,)
-        What it reached with them. Where the curve falls, its best value so far counts.
+    x : array of shape (n,). Positive and rising: for example the labels that a method asked for.
+    curve : array of shape (n,). What it reached with them. Where the curve falls, its best value so far counts.
     target : float
 
-    Returns
-    -------
-    float. ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
+    Returns ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
 
     >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
     (10.0, inf)
@@ -438,13 +414,10 @@ def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Labels in {-1, +1}.
-    rate : float in [0, 1]
-        Share of the candidates to flip, rounded to a whole number of rows.
+    y : array of shape (n,). Labels in {-1, +1}.
+    rate : float in [0, 1]. Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
-    among : {-1, +1} or None, default=None
-        Flip only labels of this sign.
+    among : {-1, +1} or None, default=None. Flip only labels of this sign.
 
     >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
     np.float64(0.0)
@@ -495,8 +468,7 @@ def dyadic(X: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Finite, not all 0.
+    X : array of shape (n, d). Finite, not all 0.
 
     >>> dyadic(np.array([[3.0, 4.0 + 1e-9]])).tolist()
     [[3.0, 4.0]]
@@ -513,12 +485,9 @@ def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
     marks : sequence of int
         Numbers of rows after which to take a reading, at least a block of 50,000 apart. The last is the length of the
         stream.
-    seed : int, default=0
-        Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
+    seed : int, default=0. Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
 
-    Returns
-    -------
-    DataFrame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
+    Returns a frame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
     generating the rows; ``peak_mb``, the most memory this process ever held. Call it through `in_new_process` to
     measure the stream alone.
     """

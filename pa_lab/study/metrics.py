@@ -15,15 +15,11 @@ def scores(y: np.ndarray, decision: np.ndarray, threshold: float = 0.0) -> dict[
 
     Parameters
     ----------
-    y : array of shape (n,)
-        True labels in {-1, +1}, both present.
-    decision : array of shape (n,)
-        Decision values. A value above ``threshold`` predicts +1.
+    y : array of shape (n,). True labels in {-1, +1}, both present.
+    decision : array of shape (n,). Decision values. A value above ``threshold`` predicts +1.
     threshold : float, default=0.0
 
-    Returns
-    -------
-    dict with a fraction for each name in ``METRICS`` (``mcc``, Matthews' correlation, lies between -1 and 1).
+    Returns a dict with a fraction for each name in ``METRICS`` (``mcc``, Matthews' correlation, lies between -1 and 1).
 
     >>> scores(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))["accuracy"]
     0.75
@@ -51,8 +47,7 @@ def best_threshold(y: np.ndarray, decision: np.ndarray) -> float:
 
     Parameters
     ----------
-    y, decision : arrays of shape (n,)
-        As for `scores`.
+    y, decision : arrays of shape (n,). As for `scores`.
 
     >>> best_threshold(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))
     0.75
@@ -79,10 +74,8 @@ def scores_at_best_threshold(
 
     Parameters
     ----------
-    y_train, train_decision : arrays of shape (n_train,)
-        Labels in {-1, +1} and decision values of the rows trained on.
-    y, decision : arrays of shape (n,)
-        Labels in {-1, +1} and decision values of the rows to score.
+    y_train, train_decision : arrays of shape (n_train,). Labels in {-1, +1} and decision values of the rows trained on.
+    y, decision : arrays of shape (n,). Labels in {-1, +1} and decision values of the rows to score.
 
     >>> train, test = np.array([-2.0, 0.5, 1.0, 3.0]), np.array([-1.0, 0.7, 0.9, 2.0])
     >>> y = np.array([-1, -1, 1, 1])

@@ -77,11 +77,9 @@ def figures_by_cell(frame: pd.DataFrame, metrics=("auc", "f1"), **where) -> np.n
 
     Parameters
     ----------
-    frame : DataFrame
-        Columns ``variant``, ``C``, ``metric`` and ``value``; a row per cell and run.
+    frame : DataFrame. Columns ``variant``, ``C``, ``metric`` and ``value``; a row per cell and run.
     metrics : sequence of str, default=("auc", "f1")
-    **where
-        Other columns and the value they must have, such as ``table="table1", model="PA"``.
+    **where. Other columns and the value they must have, such as ``table="table1", model="PA"``.
     """
     for column, value in where.items():
         frame = frame[frame[column] == value]
@@ -232,15 +230,11 @@ def judge(protocol: Figures, sound: Figures | None, printed: Figures, swap: bool
     protocol, printed : dict of str to array of shape (cells,) or (cells, runs)
         A claim whose figures are not all in ``protocol`` is left out; where only printed ones are missing, its entries
         ``printed`` and ``printed_figures`` are None.
-    sound : dict like them, or None
-        None says that there are no sound figures, and the protocol run again decides.
-    swap : bool, default=False
-        Exchange the figures in each pair that a claim names, to see that its verdict turns.
+    sound : dict like them, or None. None says that there are no sound figures, and the protocol run again decides.
+    swap : bool, default=False. Exchange the figures in each pair that a claim names, to see that its verdict turns.
 
-    Returns
-    -------
-    DataFrame with ``claim, quote, place``; whether the claim is true of each set of figures (None: open), the range of
-    the differences and the test in words; and the verdict of `conclude`.
+    Returns a frame with ``claim, quote, place``; whether the claim is true of each set of figures (None: open), the
+    range of the differences and the test in words; and the verdict of `conclude`.
     """
     rows = []
     for said in CLAIMS:

@@ -98,16 +98,11 @@ def learn_as_published(
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-    variant : {"PA", "PA-I", "PA-II"}
-        The classic rule, the first and the second relaxation.
-    C : float or None, default=None
-        Aggressiveness; PA has none.
-    stage : int, default=0
-        A place in ``STAGES``. Every change up to it is made.
-    draws : array of shape (n,), optional
-        Uniform numbers that decide which labels are asked for.
-    w : array of shape (d,), optional
-        Weights to go on from.
+    variant : {"PA", "PA-I", "PA-II"}. The classic rule, the first and the second relaxation.
+    C : float or None, default=None. Aggressiveness; PA has none.
+    stage : int, default=0. A place in ``STAGES``. Every change up to it is made.
+    draws : array of shape (n,), optional. Uniform numbers that decide which labels are asked for.
+    w : array of shape (d,), optional. Weights to go on from.
 
     Returns
     -------
@@ -191,15 +186,11 @@ def run_protocol(
 
     Parameters
     ----------
-    seed : int or None
-        None for PA, which has no randomness; else the seed of the queries, the same for all figures.
+    seed : int or None. None for PA, which has no randomness; else the seed of the queries, the same for all figures.
     data : Bunch
-    tables : tuple of str
-        Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
+    tables : tuple of str. Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
 
-    Returns
-    -------
-    list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 in percent, or counts.
+    Returns a list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 in percent, or counts.
     """
     X_test, rows = scored_rows(data), []
     model = "PA" if seed is None else "APA"
@@ -279,21 +270,16 @@ def corrected_protocol(
 
     Parameters
     ----------
-    model : {"PA", "APA", "SVM"}
-        Which learner.
+    model : {"PA", "APA", "SVM"}. Which learner.
     variant, C, data
         As in `learn_as_published`. With ``C=None`` the SVM is the one that the tables set against the classic rule.
-    seed : int
-        Seed of order and queries, and of which labels or rows are taken.
-    noise : bool, default=False
-        Flip ``FLIPPED`` positive labels anywhere instead of at the start.
+    seed : int. Seed of order and queries, and of which labels or rows are taken.
+    noise : bool, default=False. Flip ``FLIPPED`` positive labels anywhere instead of at the start.
     fold : bool, default=False
         Leave out the fold ``seed % 10`` of ten random ones. (Every tenth row would be all of one cylinder.)
 
-    Returns
-    -------
-    dict with ``auc``, ``f1`` (tuned threshold) and ``f1_at_0`` in percent, and ``mistakes`` on all rows of such a
-    stream, asked for or not (None for the SVM).
+    Returns a dict with ``auc``, ``f1`` (tuned threshold) and ``f1_at_0`` in percent, and ``mistakes`` on all rows of
+    such a stream, asked for or not (None for the SVM).
     """
     X, y = data.X_train, data.y_train
     if noise:

@@ -25,10 +25,8 @@ def lookalike(
     Parameters
     ----------
     n_rows, n_features : int
-    share : float, default=0.5
-        Share of the rows labelled +1.
-    nonzeros : int, optional
-        Average number of ones per row of a binary CSR matrix. Without it X is dense.
+    share : float, default=0.5. Share of the rows labelled +1.
+    nonzeros : int, optional. Average number of ones per row of a binary CSR matrix. Without it X is dense.
     seed : int
 
     Returns
@@ -64,10 +62,8 @@ def misfire_blocks(n_rows: int, block_rows: int = 65_536, seed: int = 0) -> Iter
 
     Parameters
     ----------
-    n_rows : int
-        Rows in all. A longer stream begins with the shorter one.
-    block_rows : int, default=65,536
-        Rows per block; the last one may be shorter. The rows do not depend on it.
+    n_rows : int. Rows in all. A longer stream begins with the shorter one.
+    block_rows : int, default=65,536. Rows per block; the last one may be shorter. The rows do not depend on it.
     seed : int
 
     Yields
@@ -75,9 +71,7 @@ def misfire_blocks(n_rows: int, block_rows: int = 65_536, seed: int = 0) -> Iter
     X : float64 array of shape (rows, 22)
     y : int64 array of shape (rows,), values -1 and +1
 
-    Raises
-    ------
-    ValueError. If ``n_rows`` is negative or ``block_rows`` is below 1.
+    Raises ValueError if ``n_rows`` is negative or ``block_rows`` is below 1.
 
     >>> [len(y) for X, y in misfire_blocks(100_000, block_rows=40_000)]
     [40000, 40000, 20000]

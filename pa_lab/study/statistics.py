@@ -15,18 +15,13 @@ def summarize(frame: pd.DataFrame, by: str | list[str], values: list[str]) -> pd
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per run.
-    by : str or list of str
-        Columns to group by.
-    values : list of str
-        Columns to summarize. Runs in which a value is missing (NaN) do not count for it.
+    frame : DataFrame. One row per run.
+    by : str or list of str. Columns to group by.
+    values : list of str. Columns to summarize. Runs in which a value is missing (NaN) do not count for it.
 
-    Returns
-    -------
-    DataFrame with the grouping columns, ``n`` (runs in the group), and for each value ``V`` the columns ``V`` (mean),
-    ``V_sd``, ``V_low`` and ``V_high``; also ``V_n``, the runs that count for it, if any is missing. A single run has
-    spread 0.
+    Returns a frame with the grouping columns, ``n`` (runs in the group), and for each value ``V`` the columns ``V``
+    (mean), ``V_sd``, ``V_low`` and ``V_high``; also ``V_n``, the runs that count for it, if any is missing. A single
+    run has spread 0.
 
     >>> runs = pd.DataFrame({"rule": ["PA", "PA"], "f1": [0.4, 0.6]})
     >>> summarize(runs, "rule", ["f1"]).round(2).to_csv(index=False).split()
@@ -51,20 +46,14 @@ def paired(
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per run.
-    column : str
-        The column that tells the two sides apart.
-    one, other : object
-        Two of its values.
-    by, values : list of str
-        Columns to group by and columns to compare.
+    frame : DataFrame. One row per run.
+    column : str. The column that tells the two sides apart.
+    one, other : object. Two of its values.
+    by, values : list of str. Columns to group by and columns to compare.
     pair : str, default="seed"
         What the two runs of a pair have in common within their group. Runs without a partner are left out.
 
-    Returns
-    -------
-    DataFrame, the summary of the differences by `summarize`.
+    Returns the summary of the differences by `summarize`.
 
     >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
     >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
@@ -91,10 +80,8 @@ def verdict(frame: pd.DataFrame, value: str) -> np.ndarray:
 
     Parameters
     ----------
-    frame : DataFrame
-        From `paired` or `summarize`: with columns ``V_low`` and ``V_high``.
-    value : str
-        The name ``V``.
+    frame : DataFrame. From `paired` or `summarize`: with columns ``V_low`` and ``V_high``.
+    value : str. The name ``V``.
 
     >>> verdict(pd.DataFrame({"f1_low": [0.1, -0.1], "f1_high": [0.2, 0.1]}), "f1").tolist()
     ['better', 'not shown']
@@ -110,15 +97,12 @@ def corrected_t_test(differences: Sequence[float], n_train: float = 1, n_test: f
 
     Parameters
     ----------
-    differences : array of shape (k,)
-        Score of one method minus score of the other, by split.
+    differences : array of shape (k,). Score of one method minus score of the other, by split.
     n_train, n_test : int, default=1 and 0
         Rows a split trains on and tests on. The default gives the ordinary paired t-test, for independent runs.
 
-    Returns
-    -------
-    dict with ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p`` (two-sided), and ``effect``, the mean in
-    standard deviations of one difference.
+    Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p`` (two-sided), and ``effect``, the
+    mean in standard deviations of one difference.
 
     >>> corrected_t_test([0.1, 0.2, 0.3], 90, 10)["p"] < 0.15
     True
@@ -157,20 +141,14 @@ def sign_permutation_test(differences: Sequence[float], n: int = 100_000, seed: 
 
     Parameters
     ----------
-    differences : array of shape (k,)
-        One side minus the other, by pair.
+    differences : array of shape (k,). One side minus the other, by pair.
     n : int, default=100,000
         All ``2^k`` patterns are counted if they are no more than this (16 pairs), else so many are drawn at random.
-    seed : int, default=0
-        Seed of the random patterns.
+    seed : int, default=0. Seed of the random patterns.
 
-    Returns
-    -------
-    dict with ``mean``, ``low`` and ``high`` (95 % interval) and ``p`` (two-sided).
+    Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval) and ``p`` (two-sided).
 
-    Raises
-    ------
-    ValueError. If ``differences`` is not one row of finite numbers.
+    Raises ValueError if ``differences`` is not one row of finite numbers.
 
     Source: the subset means of Hartigan (1969), which order the shifts that reject.
 
@@ -203,14 +181,10 @@ def standard_errors_apart(ours: Sequence[float], published: float, sd: float, n:
 
     Parameters
     ----------
-    ours : array of shape (k,)
-        Our runs.
-    published, sd : float
-        The published mean and standard deviation.
-    n : int
-        Number of runs behind the published mean.
-    digits : int
-        Decimals printed. Rounding to them adds a uniform error, whose variance counts too.
+    ours : array of shape (k,). Our runs.
+    published, sd : float. The published mean and standard deviation.
+    n : int. Number of runs behind the published mean.
+    digits : int. Decimals printed. Rounding to them adds a uniform error, whose variance counts too.
 
     >>> round(standard_errors_apart([1.0, 2.0, 3.0], 1.0, 1.0, 3, 6), 3)
     1.225
