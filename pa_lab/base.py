@@ -210,6 +210,7 @@ class OnlineEstimator(BaseEstimator):
     @all_or_nothing
     def _fit_traced(self, X, y, trace):
         """Fit in one pass over the rows as they stand and record every step; see `pa_lab.passes.run`."""
+        self._validate_params()
         return self._learn_rows(*self._prepare(X, y, None, starts=True), trace=trace)
 
     def _learn_passes(self, X, y, C, rule):
