@@ -271,4 +271,4 @@ def test_published_figures_are_complete_and_plausible():
     stories = dict(zip(newswire.TOP_TEN, (1087, 719, 179, 149, 189, 118, 131, 89, 71, 56), strict=True))
     wide = ours.pivot(index="topics", columns="method", values="value")
     ten = wide.loc[list(stories)].mul(pd.Series(stories), axis=0).sum() / sum(stories.values())
-    assert ((ten - wide.loc["all"]).between(2, 9)).all()
+    assert ((ten - wide.loc["all"]).between(2, 12)).all()
