@@ -8,11 +8,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pa_lab import datasets
 from pa_lab.study import newswire, store
 from pa_lab.study.datasets import REGISTRY, Dataset, DatasetError, File, StandInWarning, load
+from pa_lab.study.published import load_table
 from pa_lab.study.standin import wire
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -255,3 +257,18 @@ def test_the_stand_in_is_a_newswire(monkeypatch):
     assert all((newswire.labels(frame[part], t) == 1).any() for t in newswire.TOP_TEN for part in (train, test))
     assert not frame["topics"][frame["judged"] == "NO"].map(len).any()
     assert frame.equals(wire(3000, newswire.TOP_TEN, seed=datasets.zlib.crc32(b"reuters21578")))
+
+
+# --- Published figures
+
+
+def test_published_figures_are_complete_and_plausible():
+    table = load_table("text_categorization")
+    ours = table[table["source"] == "Joachims 2002"]
+    assert len(ours) == 7 * 11 and not ours.duplicated(["method", "topics"]).any()
+    assert set(ours["topics"]) == {*newswire.TOP_TEN, "all"} and ours["value"].between(45, 99).all()
+    # The micro-average over all topics lies near that of the ten largest, weighted by their test stories.
+    stories = dict(zip(newswire.TOP_TEN, (1087, 719, 179, 149, 189, 118, 131, 89, 71, 56), strict=True))
+    wide = ours.pivot(index="topics", columns="method", values="value")
+    ten = wide.loc[list(stories)].mul(pd.Series(stories), axis=0).sum() / sum(stories.values())
+    assert ((ten - wide.loc["all"]).between(2, 12)).all()

@@ -448,9 +448,7 @@ def _parsed(dataset, file, raw, where):
     name = f"{hashlib.sha256(raw).hexdigest()}.{'npz' if dataset.n_features else 'json'}"
     path = cache_folder() / "parsed" / name
     with contextlib.suppress(Exception):  # whatever is wrong with it, it can be made again
-        content = _read_parsed(dataset, file, path)
-        if content_digest(*content) == file.digest:
-            return content
+        return _read_parsed(dataset, file, path)
     content = _read(dataset, file, raw, where)
     try:
         with _replacing(path) as out:
@@ -469,15 +467,25 @@ def _write_parsed(out, dataset, X, y=None):
 
 
 def _read_parsed(dataset, file, path):
+    """Return the content of a parsed copy; anything but what was stored is an error."""
     if not dataset.n_features:
-        return (newswire.unpack(_bytes(path)),)
+        packed = _bytes(path)
+        _expect(hashlib.sha256(packed).hexdigest() == file.digest)
+        return (newswire.unpack(packed),)
     with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
-        if sum(part.file_size for part in saved.zip.infolist()) > LARGEST:
-            raise ValueError("a copy that unpacks to more than any set")
-        if not dataset.nonzeros:
-            return saved["X"], saved["y"]
-        parts = saved["data"], saved["indices"], saved["indptr"]
-        return sp.csr_matrix(parts, shape=(file.rows, dataset.n_features)), saved["y"]
+        _expect(sum(part.file_size for part in saved.zip.infolist()) <= LARGEST)
+        X, y = (_csr(saved, file.rows, dataset.n_features) if dataset.nonzeros else saved["X"]), saved["y"]
+    _expect(content_digest(X, y) == file.digest)
+    return X, y
+
+
+def _csr(arrays, *shape):
+    return sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+
+
+def _expect(holds):
+    if not holds:
+        raise ValueError("not what was stored")
 
 
 @functools.cache

@@ -24,30 +24,32 @@ _SOUND_DATE = re.compile(r"\d{1,2}-[A-Z]{3}-\d{4} \d\d:\d\d:\d\d")
 
 
 class _Reader(HTMLParser):
-    """Collects the stories of a text; unknown elements and characters that SGML escapes to nothing are passed over."""
+    """Collects the stories of a text as rows of a frame; elements and characters without a meaning are passed over."""
 
     def __init__(self):
         super().__init__()
-        self.stories, self.group, self.element = [], None, None
+        self.rows, self.story, self.group, self.element = [], {}, None, None
 
     def handle_starttag(self, tag, attrs):
         """Open a story, a group of names (TOPICS, PLACES and so on) or an element."""
         if tag == "reuters":
-            self.stories.append(dict(attrs) | {"names": [], "date": "", "title": "", "body": "", "text": ""})
+            self.story = dict(attrs) | {"names": [], "date": "", "title": "", "body": "", "text": ""}
         elif tag != "d":
             self.group = tag
         self.element = tag
 
     def handle_endtag(self, tag):
-        """Leave an element; what follows the title belongs to the text."""
+        """Leave an element, after which the text may go on, or the story."""
+        if tag == "reuters":
+            self.rows.append(_row(self.story))
         self.element = "text" if tag in ("title", "author", "dateline", "body") else None
 
     def handle_data(self, data):
         """Add characters to the story."""
         if self.element == "d" and self.group == "topics":
-            self.stories[-1]["names"].append(data)
-        elif self.element in ("date", "title", "body", "text"):
-            self.stories[-1][self.element] += data
+            self.story["names"].append(data)
+        elif self.element in ("date", "title", "body", "text") and self.story:
+            self.story[self.element] += data
 
 
 def parse(text):
@@ -64,9 +66,9 @@ def parse(text):
     reader = _Reader()
     reader.feed(text)
     reader.close()
-    if not reader.stories:
+    if not reader.rows:
         raise ValueError("no stories")
-    return _ordered([_row(story) for story in reader.stories])
+    return _ordered(reader.rows)
 
 
 def _row(story):
