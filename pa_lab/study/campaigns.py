@@ -54,9 +54,8 @@ def compare(
     ``score``, its name, and ``value``, on the test rows; ``C``; ``delta``, or the threshold of the threshold rule;
     ``labels`` asked for; ``updates``. A threshold rule may miss its budget by far: look at ``labels``.
     """
-    paid = [way for way in ways if way != "all"]
-    free = [way for way in ways if way == "all"]
-    settings = grid(order=orders, asking=paid, share=budgets) + grid(order=orders, asking=free, share=[1.0])
+    settings = grid(order=orders, asking=ways, share=[*budgets, 1.0])
+    settings = [one for one in settings if (one["asking"] == "all") == (one["share"] == 1.0)]
     C_grid = [1.0] if variant == "PA" else list(C_grid)  # PA has no C
     return sweep(_campaigns, settings, n_jobs, "campaigns", data=data, C_grid=C_grid, seeds=seeds, variant=variant)
 
