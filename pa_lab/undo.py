@@ -18,7 +18,7 @@ class Guard:
 
 _guards: weakref.WeakKeyDictionary = (
     weakref.WeakKeyDictionary()
-)  # not in the learner: copies and pickles have their own
+)  # not in the learner: a copy has its own
 _making = threading.Lock()
 
 
