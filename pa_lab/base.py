@@ -60,9 +60,20 @@ class OnlineEstimator(BaseEstimator):
     # ---- counters and random streams
 
     def _begin_counts(self):
-        """Start from zero counters, with a random stream for orders and one for queries."""
+        """Start from zero counters and new random streams."""
         self._counts = np.zeros(5, dtype=np.int64)
-        self._order_rng, self._query_rng = as_generator(self.random_state).spawn(2)
+        vars(self).pop("_rngs", None)
+
+    def _rng(self, use):
+        """A random stream of its own for the use ("order" or "query"), made when first drawn from."""
+        if not hasattr(self, "_rngs"):
+            self._rngs = dict(zip(("order", "query"), as_generator(self.random_state).spawn(2), strict=True))
+        return self._undo.keep_stream(self._rngs[use])
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        state.pop("_validated", None)  # only saves checks
+        return state
 
     @property
     def n_seen_(self) -> int:
@@ -174,7 +185,7 @@ class OnlineEstimator(BaseEstimator):
         """The query rule with the draws of one pass."""
         if asking.query == ALL:
             return asking
-        return asking._replace(draws=self._undo.keep_stream(self._query_rng).random(n))
+        return asking._replace(draws=self._rng("query").random(n))
 
     def _take_answers(self, n_rows, counts):
         """Take rows already counted by `should_query` out of ``counts``: the pass will count them."""
@@ -199,6 +210,7 @@ class OnlineEstimator(BaseEstimator):
     @all_or_nothing
     def _fit_traced(self, X, y, trace):
         """Fit in one pass over the rows as they stand and record every step; see `pa_lab.passes.run`."""
+        self._validate_params()
         return self._learn_rows(*self._prepare(X, y, None, starts=True), trace=trace)
 
     def _learn_passes(self, X, y, C, rule):
@@ -217,7 +229,7 @@ class OnlineEstimator(BaseEstimator):
             if self.tol is None and not self.early_stopping:
                 continue
             badness = self._held_out_loss(X, y, held_out) if self.early_stopping else loss / (len(order) or n)
-            without_gain = without_gain + 1 if badness > best - (self.tol or 0.0) else 0
+            without_gain = 0 if badness < best - (self.tol or 0.0) else without_gain + 1
             best = min(best, badness)
             if without_gain >= self.n_iter_no_change:
                 break
@@ -236,13 +248,13 @@ class OnlineEstimator(BaseEstimator):
         """The order of one pass over the rows ``train`` (None: as they stand, without a copy)."""
         if not self.shuffle:
             return IN_ORDER if isinstance(train, int) else train
-        return self._undo.keep_stream(self._order_rng).permutation(train)
+        return self._rng("order").permutation(train)
 
     def _hold_out(self, n, y, rule):
         """Rows to learn from (their number if all) and rows held out for early stopping."""
         if not self.early_stopping:
             return n, None
-        seed = int(self._undo.keep_stream(self._order_rng).integers(np.iinfo(np.int32).max))
+        seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
         try:
             train, held_out = train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed,
                                                stratify=None if rule.regression else y)  # fmt: skip

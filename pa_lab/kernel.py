@@ -91,7 +91,7 @@ class KernelModel(OnlineEstimator):
             return _dense(X[order[:m]]), order[:m]
         if self.kernel == "precomputed":
             raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
-        seed = int(self._order_rng.integers(np.iinfo(np.int32).max))
+        seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
         with _threads.limit(limits=1):
             means = KMeans(m, n_init=1, max_iter=20, random_state=seed).fit(X[order[: 10 * m]])
         return means.cluster_centers_.astype(X.dtype, copy=False), np.full(m, -1)
