@@ -16,15 +16,14 @@ from multiprocessing import get_context
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from joblib import Memory, Parallel, delayed
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from pa_lab import PAClassifier, PARegressor
-from pa_lab.study.datasets import cache_folder
+from pa_lab.study.fits import cached_fit, dyadic  # noqa: F401 (part of this interface)
 from pa_lab.study.metrics import scores
 from pa_lab.study.standin import misfire_blocks
 
@@ -369,36 +368,6 @@ def timed_fit(model: BaseEstimator, X: Matrix, y: np.ndarray) -> tuple[BaseEstim
     start = time.perf_counter()
     fitted = clone(model).fit(X, y)
     return fitted, time.perf_counter() - start
-
-
-def cached_fit(model: BaseEstimator, X: Matrix, y: np.ndarray) -> tuple[BaseEstimator, float]:
-    """As `timed_fit`, kept between runs by the content of ``model``, ``X`` and ``y``: for slow baselines.
-
-    LIBSVM gets dense rows as `dyadic` rounds them, so that it fits the same model on every processor. Otherwise BLAS,
-    which rounds inner products differently from processor to processor, would change the third digit of a score. All
-    SVMs get the same 500 MB for kernel values, which changes only the time, so that equal fits are shared.
-    """
-    if isinstance(model, SVC):
-        model, X = clone(model).set_params(cache_size=500), X if sp.issparse(X) else dyadic(X)
-    X, y = (a if sp.issparse(a) else np.asarray(a) for a in (X, y))  # the same key for an array and a memory map of it
-    return Memory(cache_folder() / "fits", verbose=0).cache(timed_fit)(model, X, y)
-
-
-def dyadic(X: np.ndarray) -> np.ndarray:
-    """Round rows to multiples of a power of two for which every inner product of two rows is exact.
-
-    The product then does not depend on the order of its sum. With ``|x|^2 <= R^2`` the multiples are those of
-    ``2^-k``, ``k = floor(26 - log2 R)``: products are whole multiples of ``4^-k``, of sum at most ``R^2 <= 2^52 4^-k``.
-
-    Parameters
-    ----------
-    X : array of shape (n, d). Finite, not all 0.
-
-    >>> dyadic(np.array([[3.0, 4.0 + 1e-9]])).tolist()
-    [[3.0, 4.0]]
-    """
-    unit = 2.0 ** -np.floor(26 - np.log2((X**2).sum(axis=1).max()) / 2)
-    return np.round(X / unit) * unit
 
 
 def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
