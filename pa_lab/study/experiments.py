@@ -309,7 +309,8 @@ def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.Dat
         C, y = np.full(2, float(model.C)), y.astype(float)
     w = np.zeros((1, X.shape[1] + 1))
     p, tau, asked = _replay(*as_rows(X), y, C, w, _replay_settings(model), _replay_draws(model, len(y)))
-    if (np.count_nonzero(asked), np.count_nonzero(tau)) != (model.n_queries_, model.n_updates_):
+    same_counts = (np.count_nonzero(asked), np.count_nonzero(tau)) == (model.n_queries_, model.n_updates_)
+    if not same_counts or not (model.average or np.array_equal(w[0], np.append(model.coef_, model.intercept_))):
         raise RuntimeError(f"the replay of {model!r} differs from its fit: trace does not know one of its parameters.")
     loss = np.maximum(0.0, 1.0 - y * p if isinstance(model, PAClassifier) else abs(y - p) - model.epsilon)
     return pd.DataFrame({"score": p, "tau": tau, "loss": loss, "asked": asked})
@@ -327,7 +328,7 @@ def _check_traceable(model, y):
             raise ValueError(f"trace follows one pass, row by row, as the rows stand: it needs {name}={value!r}; "
                              f"got {getattr(model, name)!r}.")  # fmt: skip
     if getattr(model, "query", "all") in ("margin", "random") and not isinstance(model.random_state, Integral):
-        raise ValueError(f"trace draws the queries once more, so random_state must be an integer; "
+        raise ValueError("trace draws the queries once more, so random_state must be an integer; "
                          f"got {model.random_state!r}.")  # fmt: skip
 
 
@@ -354,7 +355,7 @@ def _replay_settings(model):
 
 
 def _replay_draws(model, n):
-    """Return the uniform numbers that decided on the queries; where nothing is drawn, zeros say the same."""
+    """Return the numbers that decided on the queries, or zeros, which a label always passes, if none were drawn."""
     if getattr(model, "query", "all") in ("margin", "random"):
         return np.random.default_rng(model.random_state).spawn(2)[1].random(n)
     return np.zeros(n)
@@ -435,8 +436,8 @@ def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int
 # ---------------------------------------------------------------- time and memory
 
 
-def timed_fit(model: BaseEstimator, X: Matrix, y: np.ndarray) -> tuple[BaseEstimator, float]:
-    """Fit a clone of a model and return it with the seconds it took.
+def timed_fit(model, X, y):
+    """Fit a clone and return it with the seconds it took.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> timed_fit(LinearRegression(), [[0.0], [1.0]], [0.0, 1.0])[1] > 0
