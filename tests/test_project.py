@@ -212,6 +212,7 @@ def test_every_function_of_pa_lab_is_used():
     for top in (top for text in texts for top in ast.parse(text).body):
         names = {getattr(node, "id", getattr(node, "attr", None)) for node in ast.walk(top)}
         used |= names - {getattr(top, "name", None)}  # by others
-    defined = [node.name for path in SOURCES for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
+    sources = [path for path in SOURCES if path.stem != "published_claims"]  # whose tests a decorator collects
+    defined = [node.name for path in sources for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
     assert len(defined) > 150
     assert sorted(set(defined) - used - {"__getattr__", "__dir__"}) == []  # these two are called by Python
