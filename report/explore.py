@@ -250,8 +250,9 @@ def _missing(topic, what):
 def toy():
     """Return the toy stream of notebooks and article as a list of ``[x1, x2, label]``."""
     rng = np.random.default_rng(7)
+    noise = rng.standard_normal((40, 2))
     y = rng.choice([-1, 1], size=40)
-    X = y[:, None] * np.array([1.2, 0.8]) + rng.standard_normal((40, 2))
+    X = noise + y[:, np.newaxis] * np.array([1.2, 0.8])
     return [[float(a), float(b), int(label)] for (a, b), label in zip(X, y, strict=True)]
 
 

@@ -19,7 +19,7 @@ export const ASKING = {
   C: number(1, 0.001, 100),
   weights: choice("last", ["last", "averaged"]),
   n: choice(200, SIZES),
-  seed: whole(66, 1, 999), // a stream whose outcome is near the mean of many
+  seed: whole(69, 1, 999), // a stream whose outcome is near the mean of many
   speed: choice(10, speeds.options),
   t: whole(200, 0, 500),
 };

@@ -3,22 +3,10 @@
 // K kernel values among the vectors held, Q its inverse, a coefficients, t the new example, r the vector given up.
 // k_t are the kernel values of t with the vectors and k_tt that with itself.
 
-import { step } from "./rules.js";
+import { step, stepCost } from "./rules.js";
 
 /** A vector closer than this (squared, relative) to the span of others counts as in it. */
 export const DEPENDENT = 1e-10;
-
-/** What the slack xi costs: PA infinitely much, PA-I C xi, PA-II and PALS C xi^2. */
-export function penalty(variant, xi, C) {
-  if (variant === "PA") return xi > 1e-9 ? Infinity : 0;
-  return variant === "PA-I" ? C * xi : C * xi * xi;
-}
-
-/** Objective of the step along a direction of squared norm `sqnorm`: 1/2 tau^2 sqnorm and the penalty left. */
-export function cost(variant, loss, sqnorm, C) {
-  const tau = step(variant, loss, sqnorm, C);
-  return 0.5 * tau * tau * sqnorm + penalty(variant, Math.max(0, loss - tau * sqnorm), C);
-}
 
 /** The vector nearest to one with kernel values k_r, other than r; -1 if there is none. */
 function nearestTo(K, k_r, r) {
@@ -104,7 +92,7 @@ class Removal extends Keeper {
     }
     const beside = near ? nearestTo(K, k_t, -1) : -1; // where the step goes if t itself is given up
     const q = near ? (k_t[beside] * k_t[beside]) / K[beside][beside] : 0;
-    if (cost(variant, example.loss, q, C) < cost(variant, example.loss, k_tt, C) + 0.5 * lost) {
+    if (stepCost(variant, example.loss, q, C) < stepCost(variant, example.loss, k_tt, C) + 0.5 * lost) {
       const shorter = step(variant, example.loss, q, C) / step(variant, example.loss, k_tt, C);
       if (near) a[beside] += (example.move * shorter * k_t[beside]) / K[beside][beside];
       else this.model.updates -= 1;
@@ -163,7 +151,7 @@ class Projection extends Keeper {
     const losses = spanned ? [] : a.map((value, j) => (value * value) / (Q[j][j] + (v[j] * v[j]) / s));
     const r = spanned ? 0 : leastOf(losses);
     const q = k_tt - Math.max(s, 0);
-    if (spanned || cost(variant, example.loss, q, C) < cost(variant, example.loss, k_tt, C) + 0.5 * losses[r]) {
+    if (spanned || stepCost(variant, example.loss, q, C) < stepCost(variant, example.loss, k_tt, C) + 0.5 * losses[r]) {
       const shorter = step(variant, example.loss, q, C) / step(variant, example.loss, k_tt, C);
       for (let j = 0; j < a.length; j++) a[j] += example.move * shorter * v[j];
       return -1;

@@ -91,7 +91,7 @@ export class Player {
     this.bar = panel.querySelector(".playbar");
     this.bar.append(document.getElementById("playbar").content.cloneNode(true));
     this.slider = this.bar.querySelector("input");
-    this.count = this.bar.querySelector("output");
+    this.count = this.bar.querySelector(".value");
     this.speed = this.bar.querySelector("select");
     this.speed.append(...SPEEDS.map((speed) => html("option", { value: speed }, `${speed} a second`)));
     this.buttons = Object.fromEntries([...this.bar.querySelectorAll("button")].map((b) => [b.dataset.do, b]));

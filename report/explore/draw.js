@@ -43,7 +43,7 @@ export function percent(share) {
   return `${text(100 * share, 1)} %`;
 }
 
-const COLORS = ["ink", "muted", "rule", "paper", "accent", "plus", "minus", "on-plus", "PA", "PA-I", "PA-II", "PALS", "other", "more"];
+const COLORS = ["ink", "muted", "rule", "paper", "accent", "plus", "minus", "on-plus", "plus-edge", "PA", "PA-I", "PA-II", "PALS", "other", "more"];
 
 /** The page's colours as they are now, light or dark. */
 export function palette() {
@@ -168,7 +168,8 @@ export class Plane {
     else c.rect(a - 0.9 * radius, b - 0.9 * radius, 1.8 * radius, 1.8 * radius);
     c.lineWidth = hollow ? 1.5 : 1;
     c.fillStyle = label > 0 ? colors.plus : colors.minus;
-    c.strokeStyle = hollow ? c.fillStyle : colors.paper;
+    const edge = label > 0 ? colors["plus-edge"] : colors.minus;
+    c.strokeStyle = hollow || label > 0 ? edge : colors.paper;
     if (!hollow) c.fill();
     c.stroke();
     if (radius >= 5 && !hollow) {

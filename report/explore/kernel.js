@@ -2,7 +2,7 @@
 
 import { Counter } from "./linear.js";
 import { POLICIES } from "./budget.js";
-import { directionOf, lossOf, step } from "./rules.js";
+import { direction, lossOf, step } from "./rules.js";
 
 /** Kernel functions k(x, s), with scikit-learn's parameters. */
 export function kernelFunction({ kernel = "rbf", gamma = 1, degree = 3, coef0 = 0 } = {}) {
@@ -52,7 +52,7 @@ export class KernelPA extends Counter {
     let gone = [];
     if (tau !== 0) {
       this.updates += 1;
-      const example = { x, number: this.seen - 1, move: tau * directionOf(this.variant, y, p), loss };
+      const example = { x, number: this.seen - 1, move: tau * direction(this.variant, y, p), loss };
       if (this.keeper) gone = this.keeper.take(example);
       else this.append(example);
     }

@@ -1,6 +1,6 @@
 // The linear learner: the loop `learn_two` of pa_lab, one example at a time.
 
-import { directionOf, lossOf, queryProbability, step } from "./rules.js";
+import { direction, isMistake, lossOf, queryProbability, step } from "./rules.js";
 
 /** What every learner on this page counts, as pa_lab does: a score of 0 stands for the first class, -1. */
 export class Counter {
@@ -20,7 +20,7 @@ export class Counter {
 
   /** Count a mistake, if the score p stands for the other class than y. */
   judge(y, p) {
-    const wrong = p > 0 !== y > 0;
+    const wrong = isMistake(y, p);
     if (wrong) this.mistakes += 1;
     return wrong;
   }
@@ -53,7 +53,7 @@ export class LinearPA extends Counter {
     const tau = step(this.variant, loss, sqnorm, this.C);
     if (tau !== 0) {
       this.updates += 1;
-      this.shift(x, tau * directionOf(this.variant, y, p));
+      this.shift(x, tau * direction(this.variant, y, p));
     }
     return { p, tau, wrong };
   }

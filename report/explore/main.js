@@ -51,8 +51,10 @@ function remember() {
 function follow() {
   clearTimeout(writing);
   const [name, ...query] = location.hash.slice(1).split("?");
-  show(Object.hasOwn(PARTS, name) ? name : "step");
-  parts[shown].state.read(query.join("?"));
+  const known = Object.hasOwn(PARTS, name);
+  show(known ? name : "step");
+  parts[shown].state.read(known ? query.join("?") : "");
+  remember();
   wake();
 }
 

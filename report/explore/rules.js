@@ -1,7 +1,8 @@
-// Losses and step sizes of the passive-aggressive family: pa_lab/rules.py and the query rules, line by line.
+// Losses and step sizes of the passive-aggressive family in two classes, to be read beside pa_lab/rules.py: the same
+// functions in the same order. Only the last one is from pa_lab/queries.py.
 //
 // y label in {-1, +1}, p = w.x score, loss what the example suffers before the update, sqnorm the squared norm of the
-// direction moved along (|x|^2, plus 1 with an intercept), C aggressiveness, tau step size.
+// direction moved along (|x|^2, plus 1 with an intercept), C aggressiveness, tau step size, xi slack.
 
 export const VARIANTS = ["PA", "PA-I", "PA-II", "PALS"];
 
@@ -15,14 +16,19 @@ export function epsilonInsensitive(y, p, epsilon) {
   return Math.max(0, Math.abs(y - p) - epsilon);
 }
 
-/** The loss of a variant on a label: PALS asks for a score of exactly y, the others for a margin of at least 1. */
+/** Loss of a score under a rule. PALS asks for y p = 1 exactly, the others for a margin of at least 1. */
 export function lossOf(variant, y, p) {
   return variant === "PALS" ? epsilonInsensitive(y, p, 0) : hinge(y, p);
 }
 
-/** The sign of the step along x: towards the label, or for PALS towards a score of y from either side. */
-export function directionOf(variant, y, p) {
+/** Which way the score has to move to lower its loss: 1 up, -1 down. */
+export function direction(variant, y, p) {
   return (variant === "PALS" ? p < y : y > 0) ? 1 : -1;
+}
+
+/** Whether a score has the wrong sign; 0 counts as negative. */
+export function isMistake(y, p) {
+  return p > 0 !== y > 0;
 }
 
 /** PA: after this step the loss is 0. C is not used. */
@@ -46,6 +52,18 @@ export function step(variant, loss, sqnorm, C) {
   if (variant === "PA") return tauPA(loss, sqnorm, C);
   if (variant === "PA-I") return tauPA1(loss, sqnorm, C);
   return tauPA2(loss, sqnorm, C);
+}
+
+/** What a slack xi costs in the objective: PA infinitely much, PA-I C xi, PA-II and PALS C xi^2. */
+export function slackPrice(variant, xi, C) {
+  if (variant === "PA") return xi > 1e-9 ? Infinity : 0;
+  return variant === "PA-I" ? C * xi : C * xi * xi;
+}
+
+/** Objective of the step along a direction: 1/2 tau^2 sqnorm plus the price of the slack it leaves. */
+export function stepCost(variant, loss, sqnorm, C) {
+  const tau = step(variant, loss, sqnorm, C);
+  return 0.5 * tau * tau * sqnorm + slackPrice(variant, Math.max(0, loss - tau * sqnorm), C);
 }
 
 /** Probability that the label of an example with score p is asked for. */

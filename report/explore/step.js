@@ -2,7 +2,7 @@
 
 import { bind } from "./controls.js";
 import { REACH, box, clip, el, html, palette, signed, stretch, text, ticks, vector } from "./draw.js";
-import { VARIANTS, directionOf, lossOf, step } from "./rules.js";
+import { VARIANTS, direction, lossOf, step } from "./rules.js";
 import { State, choice, number, pair, some } from "./state.js";
 
 const SCALES = [1, 2, 4, 8, 16, 40, 100, 400, 1000, 4000, 1e4, 1e5, 1e6];
@@ -24,7 +24,7 @@ export function steps({ w, x: given, y, C, intercept }) {
   const rules = VARIANTS.map((rule) => {
     const loss = lossOf(rule, y, p);
     const tau = step(rule, loss, sqnorm, C);
-    const move = tau * directionOf(rule, y, p);
+    const move = tau * direction(rule, y, p);
     const after = [w[0] + move * x[0], w[1] + move * x[1]];
     return { rule, loss, tau, after, margin: y * (after[0] * x[0] + after[1] * x[1]) };
   });

@@ -173,6 +173,10 @@ export class StreamPart {
       const values = [run.mistakes[t], run.updates[t], missed(run.weights[t], this.rows), missed(run.averages[t], this.rows)];
       cells.forEach((cell, j) => (cell.textContent = values[j]));
     });
+    ["left", "right"].forEach((side, i) => {
+      const count = missed(this.runs[i].weights[t], this.rows);
+      this.panel.querySelector(`small.${side}`).textContent = `${count} of ${this.rows.length} on the wrong side`;
+    });
     const most = Math.max(5, ...this.runs.map((run) => run.mistakes.at(-1)));
     chart(this.panel.querySelector(".mistakes"), {
       x: { name: "examples read", low: 0, high: this.rows.length },

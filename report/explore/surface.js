@@ -2,7 +2,7 @@
 
 import { bind, Player, speeds } from "./controls.js";
 import { chart } from "./chart.js";
-import { Plane, REACH, html, palette, percent, text } from "./draw.js";
+import { Plane, REACH, html, palette, percent } from "./draw.js";
 import { KernelPA, kernelFunction } from "./kernel.js";
 import { POLICIES } from "./budget.js";
 import { Random, SHAPES } from "./random.js";
