@@ -121,7 +121,7 @@ def test_linear_learners_equal_pa_lab_on_25_random_streams_each(javascript, vari
 
 @pytest.mark.parametrize("policy", [None, *POLICIES])
 def test_kernel_learners_equal_pa_lab_on_20_random_streams_each(javascript, policy):
-    """With more features than vectors for the linear kernel: where vectors span each other, rounding decides who goes."""
+    """With more features than vectors for the linear kernel: where vectors span each other, rounding decides."""
     rng = np.random.default_rng(len(policy or ""))
     for seed in range(20):
         kernel = str(rng.choice(["rbf", "rbf", "linear", "poly"]))

@@ -405,7 +405,8 @@ BAD = (
     quote("<script>alert(1)</script>"), "__proto__", "constructor?C=1", "step?" + "C=3&" * 2000 + "w=1,1,1",
     "stream?n=1000000000&t=-5&speed=0", "stream?flip=1.1&add=9,9,1", "stream?add=1,2,3&flip=-1", "stream?t=1.5",
     "stream?add=" + "1,1,1;" * 500, "stream?flip=" + ".".join(map(str, range(300))), "stream?left=PA-IV&order=up",
-    "asking?delta=Infinity&seed=1.5", "asking?delta=0&C=-3", "kernel?budget=1e9&gamma=0&policy=eval", "kernel?budget=2.5",
+    "asking?delta=Infinity&seed=1.5", "asking?delta=0&C=-3",
+    "kernel?budget=1e9&gamma=0&policy=eval", "kernel?budget=2.5",
     "results?topic=%3Cb%3Ex%3C/b%3E&score=1&group=2&at=-7", "results?hide=%3Cimg%3E&band=yes",
 )  # fmt: skip
 
@@ -479,7 +480,10 @@ def test_less_motion_means_no_glide(page):
         const seen = new Set();
         document.querySelector("#stream [data-do=next]").click();
         let frames = 0;
-        const look = () => { seen.add(canvas.toDataURL()); ++frames < 30 ? requestAnimationFrame(look) : done(seen.size); };
+        const look = () => {
+          seen.add(canvas.toDataURL());
+          ++frames < 30 ? requestAnimationFrame(look) : done(seen.size);
+        };
         requestAnimationFrame(() => requestAnimationFrame(look));"""
     pictures = {}
     for motion in ("no-preference", "reduce"):

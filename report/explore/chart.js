@@ -35,8 +35,9 @@ export function chart(svg, { x, y, lines, guide, dots = false, named = true }) {
   const width = svg.clientWidth;
   const height = svg.clientHeight;
   if (!width || !height) return null;
+  const em = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16; // text grows on a wide screen
   const longest = Math.max(0, ...lines.map((line) => line.name.length));
-  const right = width - (named ? Math.min(0.42 * width, 22 + 7.7 * longest) : 12);
+  const right = width - (named ? Math.min(0.42 * width, 22 + 7.7 * em * longest) : 12);
   const bottom = height - BOTTOM;
   const scale = (value) => (x.log ? Math.log10(value) : value);
   const px = (v) => LEFT + ((scale(v) - scale(x.low)) / (scale(x.high) - scale(x.low) || 1)) * (right - LEFT);

@@ -168,7 +168,15 @@ export class CurvesPart {
   values(shown, score, xs, at, topic, colors) {
     const name = (x) => (topic.x.kind === "share" ? `${text(100 * x, 1)} %` : text(x, 0));
     this.box.hidden = at < 0 || !this.places;
-    if (this.places) this.box.classList.toggle("right", this.places.px(xs[at]) < (this.places.left + this.places.right) / 2);
+    if (!this.box.hidden) {
+      // On the other side than the mark, and above or below, where the curves leave room.
+      const { px, py, left, right, top, bottom } = this.places;
+      const side = (x) => px(x) < (left + right) / 2;
+      const there = shown.flatMap((line) => line.values[score.key]).filter(([x]) => side(x) !== side(xs[at])).map((p) => py(p[1]));
+      const mean = there.reduce((sum, y) => sum + y, 0) / (there.length || 1);
+      this.box.classList.toggle("right", side(xs[at]));
+      this.box.classList.toggle("low", mean < (top + bottom) / 2);
+    }
     if (!this.box.hidden) {
       const rows = shown
         .map((line) => [line, line.values[score.key].find(([x]) => near(x, xs[at]))])

@@ -167,8 +167,8 @@ export class StepPart {
     const [pa, pa1] = ["PA", "PA-I"].map((name) => shown.find(({ rule }) => rule === name));
     const capped = pa && pa1 && pa1.tau < pa.tau;
     const why = capped ? `This label needs a step of ${text(pa.tau)}: PA takes it, PA-I stops at C = ${text(C, 3)}. ` : "";
-    const harm = shown.map(({ rule, after }) => `${rule} ${this.wrong(after)}`);
-    return `${why}Of the ${this.points.length} pale points, ${this.wrong(w)} were on the wrong side before the step; now ${harm.join(", ")}.`;
+    const harm = shown.map(({ rule, after }) => `${this.wrong(after)} after ${rule}`);
+    return `${why}Of the ${this.points.length} pale points, ${this.wrong(w)} are on the wrong side now, ${join(harm)}.`;
   }
 
   // ------------------------------------------------------------ the space of the weights
@@ -236,6 +236,11 @@ export class StepPart {
     const parts = [...axes(at, REACH, "x₁", "x₂")];
     for (const [a, b, label] of this.points) parts.push(dot(at([a, b]), label, "pale"));
     parts.push(...divider(w, at, "before", colors.ink));
+    const upper = stretch(([a, b]) => w[0] * a + w[1] * b, REACH).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    if (upper.length) {
+      const [a, b] = at(upper[0].map((v) => 0.76 * v));
+      parts.push(el("text", { class: "name halo", x: a + (a < size / 2 ? 10 : -10), y: b - 4, "text-anchor": a < size / 2 ? "start" : "end" }, "now"));
+    }
     const moved = shown.filter(({ tau }) => tau > 0);
     // Wide lines below narrow ones: where two coincide, both are seen.
     for (const [i, { rule, after }] of [...moved.entries()].reverse()) {

@@ -225,8 +225,8 @@ export class SurfacePart {
     const { budget } = this.state.values;
     reading.textContent = t === 0
       ? "Nothing has been read yet, so the surface is flat."
-      : `With at most ${budget} vectors the two sides of the boundary are the same as without a budget on ` +
-        `${percent(same / free.length)} of the square; ${this.runs[1].gone[t].length} vectors were given up on the way.`;
+      : `With at most ${budget} vectors the answer is the same as without a budget on ${percent(same / free.length)} ` +
+        `of the square. ${this.runs[1].gone[t].length} vectors were given up on the way.`;
     this.announce(() => reading.textContent);
     this.panel.querySelector(".gamma").disabled = this.settings.kernel === "linear";
   }
