@@ -17,13 +17,9 @@ import pa_lab
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-<<<<<<< HEAD
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Where the names of package and module differ.
 MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs", "pyyaml": "yaml"}
-=======
-MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs", "quickjs-ng": "quickjs"}  # where package and import differ
->>>>>>> 9900d52 (Values stand where the curves leave room; a label for the present line; text that grows with the screen)
 # Not imported: the words by which the project uses them.
 COMMANDS = {
     "ruff": "-m ruff",

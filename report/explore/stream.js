@@ -175,7 +175,7 @@ export class StreamPart {
     });
     ["left", "right"].forEach((side, i) => {
       const count = missed(this.runs[i].weights[t], this.rows);
-      this.panel.querySelector(`small.${side}`).textContent = `${count} of ${this.rows.length} on the wrong side`;
+      this.panel.querySelector(`small.${side}`).textContent = `${count} of ${this.rows.length} wrong`;
     });
     const most = Math.max(5, ...this.runs.map((run) => run.mistakes.at(-1)));
     chart(this.panel.querySelector(".mistakes"), {
@@ -200,6 +200,9 @@ export class StreamPart {
 
   reading(t, { y, given }, names) {
     const label = given === y ? `label ${signed(given)}` : `label ${signed(given)}, which is wrong`;
+    if (this.runs[0].tau[t - 1] === 0 && this.runs[1].tau[t - 1] === 0) {
+      return `Example ${t}, ${label}: the loss is 0 on both sides, so nothing moves.`;
+    }
     const moves = names.map((name, i) => {
       const tau = this.runs[i].tau[t - 1];
       return tau ? `${name} takes a step of τ = ${text(tau, 3)}` : `${name} stays where it is`;
