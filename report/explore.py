@@ -14,9 +14,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from pa_lab.study import store
+from pa_lab.study import toy as toy_stream
 
 SOURCES = Path(__file__).parent / "explore"
 PAGE = "report/explore.html"
@@ -249,10 +248,7 @@ def _missing(topic, what):
 
 def toy():
     """Return the toy stream of notebooks and article as a list of ``[x1, x2, label]``."""
-    rng = np.random.default_rng(7)
-    noise = rng.standard_normal((40, 2))
-    y = rng.choice([-1, 1], size=40)
-    X = noise + y[:, np.newaxis] * np.array([1.2, 0.8])
+    X, y = toy_stream.stream()
     return [[float(a), float(b), int(label)] for (a, b), label in zip(X, y, strict=True)]
 
 

@@ -277,9 +277,3 @@ def test_text_in_the_results_cannot_end_the_data(monkeypatch):
     assert built.count("<script") == 2
     data = re.search(r'id="data">(.*?)</script>', built, re.S)[1]
     assert json.loads(data)["topics"][0]["name"] == topics[0]["name"]
-
-
-def test_the_toy_stream_is_that_of_the_notebooks():
-    toy = pytest.importorskip("pa_lab.study.toy")
-    X, y = toy.stream()
-    np.testing.assert_array_equal(explore.toy(), np.column_stack([X, y]))
