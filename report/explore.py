@@ -272,18 +272,20 @@ def script(names=(*LEARNERS, *VIEWS)):
 
 
 def write(root):
-    """Write ``root/report/explore.html`` and return its path.
+    """Write ``root/report/explore.html`` and return its path; a project without the page's sources gets none.
 
     Parameters
     ----------
     root : Path
-        The project folder, or a staged copy with ``report/results`` in it.
+        The project folder, or a staged copy with ``report/explore`` and ``report/results`` in it.
 
     Raises
     ------
     MissingResultError
         If the results lack what a chart shows; the page that was there stays.
     """
+    if not (Path(root) / "report" / "explore").is_dir():
+        return None
     path = Path(root) / PAGE
     store.atomic_write(path, page(curves(root)))
     return path

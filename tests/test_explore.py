@@ -194,11 +194,12 @@ def test_modules_share_a_scope_without_clashes_and_import_only_what_is_there():
     together = [word for words in declared.values() for word in words]
     assert len(together) == len(set(together))
     for i, (name, text) in enumerate(MODULES.items()):
-        for words, source in re.findall(r'^import \{ ([^}]+) \} from "\./(\w+)\.js";$', text, re.M):
+        for words, source in re.findall(r'^import \{([^}]+)\} from "\./(\w+)\.js";$', text, re.M):
             assert list(MODULES).index(source) < i, f"{name} imports {source}, which comes later"
             exported = set(re.findall(r"^export (?:const|function|class) (\w+)", MODULES[source], re.M))
-            assert set(words.split(", ")) <= exported
-            for word in words.split(", "):
+            imported = re.findall(r"\w+", words)
+            assert set(imported) <= exported
+            for word in imported:
                 assert len(re.findall(rf"\b{word}\b", text)) > 1, f"{name} imports {word} in vain"
 
 
@@ -233,7 +234,9 @@ def test_a_missing_result_stops_the_build_with_its_name_and_leaves_the_page(tmp_
     results.mkdir(parents=True)
     for path in (store.ROOT / "report" / "results").glob("*.json"):
         shutil.copy(path, results)
-    explore.write(tmp_path)
+    assert explore.write(tmp_path) is None, "a project without the page"
+    shutil.copytree(explore.SOURCES, tmp_path / "report" / "explore")
+    assert explore.write(tmp_path) == tmp_path / explore.PAGE
     before = (tmp_path / explore.PAGE).read_bytes()
     topic = explore.TOPICS[0]
     path = results / f"{topic.results}.json"

@@ -68,7 +68,9 @@ export class AskingPart {
     this.run();
     this.study();
     this.player = new Player(panel, this.state, () => this.rows.length, wake);
-    panel.querySelector(".again").addEventListener("click", () => this.state.set({ seed: (this.state.values.seed % 999) + 1 }));
+    panel
+      .querySelector(".again")
+      .addEventListener("click", () => this.state.set({ seed: (this.state.values.seed % 999) + 1 }));
   }
 
   run() {
@@ -119,7 +121,8 @@ export class AskingPart {
       const last = between(run.weights, t, phase);
       const w = weights === "last" ? last : between(run.averages, t, phase);
       plane.sides(w, colors);
-      if (side === 0) for (const level of [delta, -delta]) plane.line(last, colors.muted, { width: 1.2, dash: [2, 4], level });
+      if (side === 0)
+        for (const level of [delta, -delta]) plane.line(last, colors.muted, { width: 1.2, dash: [2, 4], level });
       drawPoints(plane, this.rows, t, colors, (i) => run.asked[i]);
       plane.line(w, side ? colors.PALS : colors["PA-I"], { width: 3 });
     });
@@ -131,7 +134,8 @@ export class AskingPart {
     const { weights, n } = this.state.values;
     const names = ["small score", "at random"];
     const body = this.panel.querySelector(".counts tbody");
-    if (body.children.length === 0) body.append(...names.map(() => html("tr", {}, html("th", { scope: "row" }), html("td"), html("td"))));
+    if (body.children.length === 0)
+      body.append(...names.map(() => html("tr", {}, html("th", { scope: "row" }), html("td"), html("td"))));
     const quality = this.runs.map((run) => right((weights === "last" ? run.weights : run.averages)[t], UNSEEN));
     this.runs.forEach((run, i) => {
       const [name, asked, good] = body.children[i].children;
@@ -142,7 +146,8 @@ export class AskingPart {
     if (this.done) this.chart(names, colors, n);
     const reading = this.panel.querySelector(".reading");
     const asked = this.runs[0].queries.at(-1);
-    reading.textContent = `δ = ${text(this.state.values.delta, 3)} asks for ${asked} of the ${n} labels here. ` +
+    reading.textContent =
+      `δ = ${text(this.state.values.delta, 3)} asks for ${asked} of the ${n} labels here. ` +
       "Filled points were asked for; hollow ones passed without their label being read.";
     this.announce(() => reading.textContent);
   }
@@ -159,12 +164,25 @@ export class AskingPart {
       }),
     }));
     const all = this.every / this.done;
-    lines.push({ name: "every label", color: colors.muted, dash: "2 3", points: [[lines[0].points[0][0], all], [n, all]] });
+    lines.push({
+      name: "every label",
+      color: colors.muted,
+      dash: "2 3",
+      points: [
+        [lines[0].points[0][0], all],
+        [n, all],
+      ],
+    });
     const values = lines.flatMap(({ points }) => points.flatMap((p) => p.slice(1)));
     const labels = lines[0].points.map((p) => p[0]);
     chart(this.panel.querySelector(".quality"), {
       x: { name: "labels asked for", low: Math.max(1, Math.min(...labels) * 0.9), high: n, log: true },
-      y: { name: "right on unseen points", low: Math.floor(20 * Math.min(...values)) / 20, high: Math.ceil(50 * Math.max(...values)) / 50, show: (v) => `${text(100 * v, 0)} %` },
+      y: {
+        name: "right on unseen points",
+        low: Math.floor(20 * Math.min(...values)) / 20,
+        high: Math.ceil(50 * Math.max(...values)) / 50,
+        show: (v) => `${text(100 * v, 0)} %`,
+      },
       lines,
       dots: false,
       guide: Math.max(Math.min(...labels), this.runs[0].queries.at(-1)),

@@ -177,7 +177,10 @@ class Projection extends Keeper {
     if (keep.length === K.length) {
       this.Q = K.map(() => new Array(K.length));
       for (let i = 0; i < K.length; i++) {
-        const column = choleskySolve(L, keep.map((_, row) => (row === i ? 1 : 0)));
+        const column = choleskySolve(
+          L,
+          keep.map((_, row) => (row === i ? 1 : 0)),
+        );
         for (let j = 0; j < K.length; j++) this.Q[keep[j]][keep[i]] = column[j];
       }
       this.exchanges = K.length;
@@ -186,7 +189,10 @@ class Projection extends Keeper {
     const gone = K.map((_, j) => j).filter((j) => !keep.includes(j));
     const a = keep.map((j) => model.coefficients[j]);
     for (const j of gone) {
-      const shares = choleskySolve(L, keep.map((i) => K[i][j]));
+      const shares = choleskySolve(
+        L,
+        keep.map((i) => K[i][j]),
+      );
       for (let i = 0; i < a.length; i++) a[i] += model.coefficients[j] * shares[i];
     }
     const numbers = gone.map((j) => model.numbers[j]);
@@ -239,4 +245,10 @@ function choleskySolve(L, b) {
   return z;
 }
 
-export const POLICIES = { removal: Removal, nearest: Nearest, projection: Projection, oldest: Oldest, smallest: Smallest };
+export const POLICIES = {
+  removal: Removal,
+  nearest: Nearest,
+  projection: Projection,
+  oldest: Oldest,
+  smallest: Smallest,
+};

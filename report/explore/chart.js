@@ -12,7 +12,8 @@ function marks({ low, high, log }, about) {
   if (!log) return ticks(low, high, about);
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const powers = Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
-  const within = (factors) => powers.flatMap((p) => factors.map((f) => f * p)).filter((v) => v >= low * 0.999 && v <= high * 1.001);
+  const within = (factors) =>
+    powers.flatMap((p) => factors.map((f) => f * p)).filter((v) => v >= low * 0.999 && v <= high * 1.001);
   const most = within([1, 2, 5]);
   return most.length <= about + 2 ? most : within([1]);
 }
@@ -45,11 +46,15 @@ export function chart(svg, { x, y, lines, guide, dots = false, named = true }) {
   const parts = [];
   for (const value of marks(y, Math.max(3, Math.round(height / 48)))) {
     parts.push(el("line", { class: "grid", x1: LEFT, x2: right, y1: py(value), y2: py(value) }));
-    parts.push(el("text", { class: "mark", x: LEFT - 7, y: py(value) + 4, "text-anchor": "end" }, (y.show ?? text)(value)));
+    parts.push(
+      el("text", { class: "mark", x: LEFT - 7, y: py(value) + 4, "text-anchor": "end" }, (y.show ?? text)(value)),
+    );
   }
   for (const value of marks(x, Math.max(3, Math.round(width / 95)))) {
     parts.push(el("line", { class: "tick", x1: px(value), x2: px(value), y1: bottom, y2: bottom + 4 }));
-    parts.push(el("text", { class: "mark", x: px(value), y: bottom + 17, "text-anchor": "middle" }, (x.show ?? text)(value)));
+    parts.push(
+      el("text", { class: "mark", x: px(value), y: bottom + 17, "text-anchor": "middle" }, (x.show ?? text)(value)),
+    );
   }
   parts.push(el("line", { class: "axis", x1: LEFT, x2: right, y1: bottom, y2: bottom }));
   parts.push(el("text", { class: "axis-name", x: (LEFT + right) / 2, y: height - 5, "text-anchor": "middle" }, x.name));
@@ -57,12 +62,18 @@ export function chart(svg, { x, y, lines, guide, dots = false, named = true }) {
   const names = [];
   for (const line of lines) {
     if (!line.points.length) continue;
-    const place = (point, j = 1) => `${px(point[0]).toFixed(1)},${Math.max(TOP, Math.min(bottom, py(point[j]))).toFixed(1)}`;
+    const place = (point, j = 1) =>
+      `${px(point[0]).toFixed(1)},${Math.max(TOP, Math.min(bottom, py(point[j]))).toFixed(1)}`;
     if (line.points.length > 1 && line.points[0].length > 2) {
       const band = [...line.points.map((p) => place(p, 2)), ...line.points.toReversed().map((p) => place(p, 3))];
       parts.push(el("polygon", { points: band.join(" "), fill: line.color, class: "band" }));
     }
-    const look = { points: line.points.map((p) => place(p)).join(" "), stroke: line.color, "stroke-dasharray": line.dash ?? "none", class: "line" };
+    const look = {
+      points: line.points.map((p) => place(p)).join(" "),
+      stroke: line.color,
+      "stroke-dasharray": line.dash ?? "none",
+      class: "line",
+    };
     parts.push(el("polyline", look));
     const last = line.points.at(-1);
     if (dots || line.points.length === 1) {
@@ -76,7 +87,8 @@ export function chart(svg, { x, y, lines, guide, dots = false, named = true }) {
     parts.push(el("path", { d: `M${fx + 4},${fy} L${fx + 10},${name.y}`, class: "lead", stroke: name.line.color }));
     parts.push(el("text", { class: "name halo", x: fx + 13, y: name.y + 4, fill: name.line.color }, name.line.name));
   }
-  if (guide !== undefined) parts.push(el("line", { class: "guide", x1: px(guide), x2: px(guide), y1: TOP, y2: bottom }));
+  if (guide !== undefined)
+    parts.push(el("line", { class: "guide", x1: px(guide), x2: px(guide), y1: TOP, y2: bottom }));
   svg.replaceChildren(...parts);
   return { px, py, left: LEFT, right, top: TOP, bottom };
 }

@@ -48,7 +48,8 @@ function bound(control, state) {
       control.value = state.values[key][i];
     });
     return () => {
-      if (control !== document.activeElement || Number(control.value) !== state.values[key][i]) control.value = state.values[key][i];
+      if (control !== document.activeElement || Number(control.value) !== state.values[key][i])
+        control.value = state.values[key][i];
     };
   }
   if (control.type === "checkbox" && control.value !== "on") {

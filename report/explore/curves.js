@@ -18,12 +18,22 @@ export class CurvesPart {
     Object.assign(this, { panel, topics, announce, wake });
     const all = (list) => [...new Set(topics.flatMap(list))];
     this.state = new State({
-      topic: choice(topics[0].key, all((topic) => [topic.key])),
-      score: choice(topics[0].scores[0].key, all((topic) => topic.scores.map(({ key }) => key))),
-      group: choice(topics[0].lines[0].group, all((topic) => topic.lines.map(({ group }) => group))),
+      topic: choice(
+        topics[0].key,
+        all((topic) => [topic.key]),
+      ),
+      score: choice(
+        topics[0].scores[0].key,
+        all((topic) => topic.scores.map(({ key }) => key)),
+      ),
+      group: choice(
+        topics[0].lines[0].group,
+        all((topic) => topic.lines.map(({ group }) => group)),
+      ),
       hide: {
         initial: [],
-        valid: (value) => value.length <= 40 && value.every((name) => all((topic) => topic.lines.map((l) => l.name)).includes(name)),
+        valid: (value) =>
+          value.length <= 40 && value.every((name) => all((topic) => topic.lines.map((l) => l.name)).includes(name)),
         read: (written) => written.split(","),
         write: (value) => value.join(","),
       },
@@ -33,7 +43,9 @@ export class CurvesPart {
     this.svg = panel.querySelector(".curves");
     this.box = panel.querySelector(".values");
     for (const [key, list] of [["topic", topics]]) {
-      panel.querySelector(`[data-key="${key}"]`).append(...list.map((each) => html("option", { value: each.key }, each.name)));
+      panel
+        .querySelector(`[data-key="${key}"]`)
+        .append(...list.map((each) => html("option", { value: each.key }, each.name)));
     }
     this.state.listeners.push(() => {
       this.fill();
@@ -137,7 +149,9 @@ export class CurvesPart {
     put("source", topic.source);
     this.panel.querySelector(".stand-in").hidden = !topic.stand_in;
     const xs = this.xs();
-    const values = shown.flatMap((line) => line.values[score.key].flatMap((p) => (this.state.values.band ? p.slice(1, 4) : [p[1]])));
+    const values = shown.flatMap((line) =>
+      line.values[score.key].flatMap((p) => (this.state.values.band ? p.slice(1, 4) : [p[1]])),
+    );
     const [low, high] = [Math.max(0, Math.min(...values)), Math.min(1, Math.max(...values))];
     const margin = 0.06 * (high - low || 1);
     const share = topic.x.kind === "share";
@@ -147,19 +161,28 @@ export class CurvesPart {
     }
     const at = this.at();
     this.svg.dataset.lines = shown.length;
-    this.places = shown.length === 0 ? null : chart(this.svg, {
-      x: { name: topic.x.name, low: share ? Math.min(...xs) : Math.min(...xs) * 0.93, high: Math.max(...xs), log: !share, show: share ? (v) => `${text(100 * v, 0)} %` : thousands },
-      y: { name: score.name, low: Math.max(0, low - margin), high: Math.min(1, high + margin) },
-      guide: at >= 0 ? xs[at] : undefined,
-      dots: true,
-      named: this.svg.clientWidth > 560,
-      lines: shown.map((line) => ({
-        name: line.name,
-        color: colors[LOOKS[line.look][0]],
-        dash: LOOKS[line.look][1],
-        points: line.values[score.key].map((p) => (this.state.values.band ? p.slice(0, 4) : p.slice(0, 2))),
-      })),
-    });
+    this.places =
+      shown.length === 0
+        ? null
+        : chart(this.svg, {
+            x: {
+              name: topic.x.name,
+              low: share ? Math.min(...xs) : Math.min(...xs) * 0.93,
+              high: Math.max(...xs),
+              log: !share,
+              show: share ? (v) => `${text(100 * v, 0)} %` : thousands,
+            },
+            y: { name: score.name, low: Math.max(0, low - margin), high: Math.min(1, high + margin) },
+            guide: at >= 0 ? xs[at] : undefined,
+            dots: true,
+            named: this.svg.clientWidth > 560,
+            lines: shown.map((line) => ({
+              name: line.name,
+              color: colors[LOOKS[line.look][0]],
+              dash: LOOKS[line.look][1],
+              points: line.values[score.key].map((p) => (this.state.values.band ? p.slice(0, 4) : p.slice(0, 2))),
+            })),
+          });
     this.values(shown, score, xs, at, topic, colors);
     return false;
   }
@@ -172,7 +195,10 @@ export class CurvesPart {
       // On the other side than the mark, and above or below, where the curves leave room.
       const { px, py, left, right, top, bottom } = this.places;
       const side = (x) => px(x) < (left + right) / 2;
-      const there = shown.flatMap((line) => line.values[score.key]).filter(([x]) => side(x) !== side(xs[at])).map((p) => py(p[1]));
+      const there = shown
+        .flatMap((line) => line.values[score.key])
+        .filter(([x]) => side(x) !== side(xs[at]))
+        .map((p) => py(p[1]));
       const mean = there.reduce((sum, y) => sum + y, 0) / (there.length || 1);
       this.box.classList.toggle("right", side(xs[at]));
       this.box.classList.toggle("low", mean < (top + bottom) / 2);
@@ -185,17 +211,39 @@ export class CurvesPart {
         .map(([line, [, mean, low, high]]) => {
           const key = html("i");
           key.style.background = colors[LOOKS[line.look][0]];
-          return html("tr", {}, html("th", { scope: "row" }, key, line.name), html("td", {}, text(mean, 3, true)), html("td", {}, `${text(low, 3, true)} to ${text(high, 3, true)}`));
+          return html(
+            "tr",
+            {},
+            html("th", { scope: "row" }, key, line.name),
+            html("td", {}, text(mean, 3, true)),
+            html("td", {}, `${text(low, 3, true)} to ${text(high, 3, true)}`),
+          );
         });
-      this.box.replaceChildren(html("p", {}, `${topic.x.name}: ${name(xs[at])}`), html("table", {}, html("tbody", {}, ...rows)));
+      this.box.replaceChildren(
+        html("p", {}, `${topic.x.name}: ${name(xs[at])}`),
+        html("table", {}, html("tbody", {}, ...rows)),
+      );
       this.announce(() => this.box.textContent);
     }
-    const head = html("tr", {}, html("th", { scope: "col" }, topic.x.name), ...shown.map((line) => html("th", { scope: "col" }, line.name)));
-    const body = xs.map((x) => html("tr", {}, html("th", { scope: "row" }, name(x)), ...shown.map((line) => {
-      const point = line.values[score.key].find(([value]) => near(value, x));
-      return html("td", {}, point ? text(point[1], 3, true) : "");
-    })));
+    const head = html(
+      "tr",
+      {},
+      html("th", { scope: "col" }, topic.x.name),
+      ...shown.map((line) => html("th", { scope: "col" }, line.name)),
+    );
+    const body = xs.map((x) =>
+      html(
+        "tr",
+        {},
+        html("th", { scope: "row" }, name(x)),
+        ...shown.map((line) => {
+          const point = line.values[score.key].find(([value]) => near(value, x));
+          return html("td", {}, point ? text(point[1], 3, true) : "");
+        }),
+      ),
+    );
     const table = this.panel.querySelector(".all-values table");
-    if (this.panel.querySelector(".all-values").open) table.replaceChildren(html("thead", {}, head), html("tbody", {}, ...body));
+    if (this.panel.querySelector(".all-values").open)
+      table.replaceChildren(html("thead", {}, head), html("tbody", {}, ...body));
   }
 }

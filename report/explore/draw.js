@@ -24,7 +24,7 @@ export function html(name, attributes = {}, ...children) {
 /** A number for the reader: at most so many decimals, a proper minus, no trailing zeros unless `fixed`. */
 export function text(value, decimals = 2, fixed = false) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "–";
-  const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals;
+  const small = Math.abs(value) > 1e-6 && Math.abs(value) < 0.5 * 10 ** -decimals;
   let shown = Math.abs(value) >= 1e5 || small ? value.toExponential(1) : value.toFixed(decimals);
   if (!fixed && shown.includes(".") && !shown.includes("e")) shown = shown.replace(/\.?0+$/, "");
   return (shown === "-0" ? "0" : shown).replaceAll("-", "−");
@@ -43,7 +43,23 @@ export function percent(share) {
   return `${text(100 * share, 1)} %`;
 }
 
-const COLORS = ["ink", "muted", "rule", "paper", "accent", "plus", "minus", "on-plus", "plus-edge", "PA", "PA-I", "PA-II", "PALS", "other", "more"];
+const COLORS = [
+  "ink",
+  "muted",
+  "rule",
+  "paper",
+  "accent",
+  "plus",
+  "minus",
+  "on-plus",
+  "plus-edge",
+  "PA",
+  "PA-I",
+  "PA-II",
+  "PALS",
+  "other",
+  "more",
+];
 
 /** The page's colours as they are now, light or dark. */
 export function palette() {
@@ -76,7 +92,12 @@ export function stretch(along, reach) {
 }
 
 export function box(reach) {
-  return [[-reach, -reach], [reach, -reach], [reach, reach], [-reach, reach]];
+  return [
+    [-reach, -reach],
+    [reach, -reach],
+    [reach, reach],
+    [-reach, reach],
+  ];
 }
 
 /** Round steps for an axis from low to high. */
@@ -135,7 +156,10 @@ export class Plane {
   sides(w, colors) {
     const score = ([a, b]) => w[0] * a + w[1] * b + w[2];
     if (!w[0] && !w[1] && !w[2]) return;
-    for (const [side, color] of [[1, colors.plus], [-1, colors.minus]]) {
+    for (const [side, color] of [
+      [1, colors.plus],
+      [-1, colors.minus],
+    ]) {
       const area = clip(box(this.reach), (point) => side * score(point));
       if (area.length < 3) continue;
       this.context.globalAlpha = 0.13;

@@ -45,7 +45,11 @@ export function choice(initial, options) {
 
 /** Yes or no. */
 export function flag(initial) {
-  return { ...choice(initial, [true, false]), read: (text) => ({ 1: true, 0: false })[text], write: (v) => (v ? "1" : "0") };
+  return {
+    ...choice(initial, [true, false]),
+    read: (text) => ({ 1: true, 0: false })[text],
+    write: (v) => (v ? "1" : "0"),
+  };
 }
 
 /** Some of a few words, in their order; at least one. */
@@ -76,7 +80,8 @@ export function places(most, high) {
   return {
     initial: [],
     valid: (value) =>
-      value.length <= most && new Set(value).size === value.length &&
+      value.length <= most &&
+      new Set(value).size === value.length &&
       value.every((v) => Number.isInteger(v) && v >= 0 && v < high),
     read: (text) => text.split(".").map(readNumber),
     write: (value) => value.join("."),
@@ -139,7 +144,10 @@ export class State {
   write() {
     return Object.entries(this.schema)
       .filter(([key, type]) => type.write(this.values[key]) !== type.write(type.initial))
-      .map(([key, type]) => `${key}=${encodeURIComponent(type.write(this.values[key])).replaceAll("%2C", ",").replaceAll("%3B", ";")}`)
+      .map(
+        ([key, type]) =>
+          `${key}=${encodeURIComponent(type.write(this.values[key])).replaceAll("%2C", ",").replaceAll("%3B", ";")}`,
+      )
       .join("&");
   }
 }

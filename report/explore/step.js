@@ -53,7 +53,12 @@ export class StepPart {
 
   /** A handle that mouse, finger and arrow keys move; it sets the pair of values `key`. */
   movable(svg, key, grain, find) {
-    const handle = el("g", { class: `handle ${key}`, tabindex: 0, role: "button", "aria-roledescription": "movable point" });
+    const handle = el("g", {
+      class: `handle ${key}`,
+      tabindex: 0,
+      role: "button",
+      "aria-roledescription": "movable point",
+    });
     handle.addEventListener("pointerdown", (event) => {
       handle.setPointerCapture(event.pointerId);
       this.dragging = key;
@@ -130,13 +135,13 @@ export class StepPart {
   // ------------------------------------------------------------ numbers
 
   numbers({ w, x, y, C, p, sqnorm, intercept, shown, rules }) {
-    const put = (name, value) => (this.panel.querySelector(`[data-out="${name}"]`).textContent = value);
+    const show = (name, value) => (this.panel.querySelector(`[data-out="${name}"]`).textContent = value);
     const factor = (v) => (v < 0 ? `(${text(v)})` : text(v));
-    put("score", `${factor(w[0])}·${factor(x[0])} + ${factor(w[1])}·${factor(x[1])} = ${text(p)}`);
+    show("score", `${factor(w[0])}·${factor(x[0])} + ${factor(w[1])}·${factor(x[1])} = ${text(p)}`);
     const hinge = rules[0].loss;
-    put("loss", `max(0, 1 − ${y < 0 ? "(−1)" : "1"}·${factor(p)}) = ${text(hinge)}`);
+    show("loss", `max(0, 1 − ${y < 0 ? "(−1)" : "1"}·${factor(p)}) = ${text(hinge)}`);
     const squares = intercept === "left out" ? `${factor(x[0])}²` : `${factor(x[0])}² + ${factor(x[1])}²`;
-    put("sqnorm", `${squares} = ${text(sqnorm)}`);
+    show("sqnorm", `${squares} = ${text(sqnorm)}`);
     for (const { rule, loss, tau, after, margin } of rules) {
       const { row, cells } = this.rows[rule];
       row.hidden = !shown.some((each) => each.rule === rule);
@@ -146,12 +151,15 @@ export class StepPart {
       third.textContent = text(margin);
       fourth.textContent = this.wrong(after);
     }
-    put("before", this.wrong(w));
-    put("reading", this.reading({ shown, w, C, intercept, rules }));
+    show("before", this.wrong(w));
+    show("reading", this.reading({ shown, w, C, intercept, rules }));
     this.announce(() => this.panel.querySelector('[data-out="reading"]').textContent);
     const example = this.state.values.x;
     this.handle.w.setAttribute("aria-label", `Weights ${vector(w)}. Arrow keys move them.`);
-    this.handle.x.setAttribute("aria-label", `Example ${vector(intercept === "none" ? example : x)} with label ${signed(y)}. Arrow keys move it.`);
+    this.handle.x.setAttribute(
+      "aria-label",
+      `Example ${vector(intercept === "none" ? example : x)} with label ${signed(y)}. Arrow keys move it.`,
+    );
     const button = this.panel.querySelector(".flip");
     button.querySelector("span").textContent = `now ${signed(y)}`;
   }
@@ -159,14 +167,19 @@ export class StepPart {
   reading({ shown, w, C, intercept, rules }) {
     const overshoot = shown.filter(({ margin }) => margin > 1 + 1e-9);
     if (intercept === "left out" && rules[0].loss > 0 && overshoot.length) {
-      return `The step is too long: ${join(overshoot.map(({ rule }) => rule))} ends at a margin of ` +
-        `${text(overshoot[0].margin)} instead of 1, because the intercept moves but was not counted in ‖x‖².`;
+      return (
+        `The step is too long: ${join(overshoot.map(({ rule }) => rule))} ends at a margin of ` +
+        `${text(overshoot[0].margin)} instead of 1, because the intercept moves but was not counted in ‖x‖².`
+      );
     }
-    const still = shown.filter(({ tau }) => tau === 0);
-    if (still.length === shown.length) return "The margin is already 1 or more, so the loss is 0 and the weights stay where they are: passive.";
+    const still = shown.filter(({ tau }) => tau < 1e-6); // less is rounding
+    if (still.length === shown.length)
+      return "The margin is already 1 or more, so the loss is 0 and the weights stay where they are: passive.";
     const [pa, pa1] = ["PA", "PA-I"].map((name) => shown.find(({ rule }) => rule === name));
     const capped = pa && pa1 && pa1.tau < pa.tau;
-    const why = capped ? `This label needs a step of ${text(pa.tau)}: PA takes it, PA-I stops at C = ${text(C, 3)}. ` : "";
+    const why = capped
+      ? `This label needs a step of ${text(pa.tau)}: PA takes it, PA-I stops at C = ${text(C, 3)}. `
+      : "";
     const harm = shown.map(({ rule, after }) => `${this.wrong(after)} after ${rule}`);
     return `${why}Of the ${this.points.length} pale points, ${this.wrong(w)} are on the wrong side now, ${join(harm)}.`;
   }
@@ -207,20 +220,36 @@ export class StepPart {
     }
     groups.sort((a, b) => b.to[1] - a.to[1]);
     groups.forEach((group, i) => {
-      const side = (i % 2 ? -1 : 1) * (y * x[1] * y >= 0 ? 1 : -1);
+      const side = (i % 2 ? -1 : 1) * (x[1] >= 0 ? 1 : -1);
       const length = Math.hypot(...x) || 1;
-      const off = [side * x[1] / length, side * x[0] / length];
+      const off = [(side * x[1]) / length, (side * x[0]) / length];
       const to = [group.to[0] + 18 * off[0], group.to[1] + 18 * off[1]];
       parts.push(...group.rules.map((rule) => marker(rule, group.to, colors[rule])));
       if (Math.hypot(group.to[0] - from[0], group.to[1] - from[1]) < 9) return;
       const anchor = off[0] > 0.4 ? "start" : off[0] < -0.4 ? "end" : "middle";
-      parts.push(el("text", { class: "name halo", x: to[0], y: to[1] + 5, "text-anchor": anchor, fill: colors[group.rules[0]] }, group.rules.join(", ")));
+      parts.push(
+        el(
+          "text",
+          { class: "name halo", x: to[0], y: to[1] + 5, "text-anchor": anchor, fill: colors[group.rules[0]] },
+          group.rules.join(", "),
+        ),
+      );
     });
     drawing.replaceChildren(...parts);
     const length = Math.hypot(...x) || 1;
-    const back = [(-18 * y * x[0]) / length, (18 * y * x[1]) / length]; // the name of w stays out of the way of the step
-    put(this.handle.w, from, el("circle", { r: 22, class: "grip" }), el("circle", { r: 8, class: "weights-now" }),
-      el("text", { class: "name halo", x: back[0], y: back[1] + 4, "text-anchor": back[0] < 0 ? "end" : "start" }, "w now"));
+    // The name of w stays out of the way of the step.
+    const back = [(-18 * y * x[0]) / length, (18 * y * x[1]) / length];
+    put(
+      this.handle.w,
+      from,
+      el("circle", { r: 22, class: "grip" }),
+      el("circle", { r: 8, class: "weights-now" }),
+      el(
+        "text",
+        { class: "name halo", x: back[0], y: back[1] + 4, "text-anchor": back[0] < 0 ? "end" : "start" },
+        "w now",
+      ),
+    );
   }
 
   // ------------------------------------------------------------ the plane of the data
@@ -239,17 +268,33 @@ export class StepPart {
     const upper = stretch(([a, b]) => w[0] * a + w[1] * b, REACH).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
     if (upper.length) {
       const [a, b] = at(upper[0].map((v) => 0.76 * v));
-      parts.push(el("text", { class: "name halo", x: a + (a < size / 2 ? 10 : -10), y: b - 4, "text-anchor": a < size / 2 ? "start" : "end" }, "now"));
+      parts.push(
+        el(
+          "text",
+          {
+            class: "name halo",
+            x: a + (a < size / 2 ? 10 : -10),
+            y: b - 4,
+            "text-anchor": a < size / 2 ? "start" : "end",
+          },
+          "now",
+        ),
+      );
     }
     const moved = shown.filter(({ tau }) => tau > 0);
     // Wide lines below narrow ones: where two coincide, both are seen.
     for (const [i, { rule, after }] of [...moved.entries()].reverse()) {
-      parts.push(...divider(after, at, "after", colors[rule], width(moved, i)));
+      parts.push(...divider(after, at, "after", colors[rule], widthOf(moved, i)));
     }
     parts.push(...namesOf(moved, at, colors));
     drawing.replaceChildren(...parts);
-    put(this.handle.x, at(x), el("circle", { r: 22, class: "grip" }), dot([0, 0], y, "example"),
-      el("text", { class: "name halo", x: 15, y: -11 }, `x, label ${signed(y)}`));
+    put(
+      this.handle.x,
+      at(x),
+      el("circle", { r: 22, class: "grip" }),
+      dot([0, 0], y, "example"),
+      el("text", { class: "name halo", x: 15, y: -11 }, `x, label ${signed(y)}`),
+    );
   }
 
   /** With one feature and an intercept: the score as a function of the feature. */
@@ -261,17 +306,25 @@ export class StepPart {
     for (const [a, , label] of this.points) parts.push(dot(at([a, label]), label, "pale"));
     const score = (v, color, kind, width = 2) => {
       const ends = stretch(([a, p]) => v[0] * a + v[1] - p, REACH).map(at);
-      return ends.length === 2 ? [el("path", { class: kind, d: `M${ends.join(" L")}`, stroke: color, "stroke-width": width })] : [];
+      return ends.length === 2
+        ? [el("path", { class: kind, d: `M${ends.join(" L")}`, stroke: color, "stroke-width": width })]
+        : [];
     };
     parts.push(...score(w, colors.ink, "before"));
     const moved = shown.filter(({ tau }) => tau > 0);
-    for (const [i, { rule, after }] of [...moved.entries()].reverse()) parts.push(...score(after, colors[rule], "after", width(moved, i)));
+    for (const [i, { rule, after }] of [...moved.entries()].reverse())
+      parts.push(...score(after, colors[rule], "after", widthOf(moved, i)));
     for (const { rule, after, tau } of shown) {
       if (tau > 0) parts.push(marker(rule, at([x[0], after[0] * x[0] + after[1]]), colors[rule]));
     }
     drawing.replaceChildren(...parts);
-    put(this.handle.x, at([x[0], y]), el("circle", { r: 22, class: "grip" }), dot([0, 0], y, "example"),
-      el("text", { class: "name halo", x: 15, y: -11 }, `x, label ${signed(y)}`));
+    put(
+      this.handle.x,
+      at([x[0], y]),
+      el("circle", { r: 22, class: "grip" }),
+      dot([0, 0], y, "example"),
+      el("text", { class: "name halo", x: 15, y: -11 }, `x, label ${signed(y)}`),
+    );
   }
 }
 
@@ -335,7 +388,7 @@ function divider(w, at, kind, color, width = 2) {
 }
 
 /** Width of a line: 3 pixels, and more for each line before it that it coincides with. */
-function width(moved, i) {
+function widthOf(moved, i) {
   const { after } = moved[i];
   const same = ({ after: other }) => Math.hypot(after[0] - other[0], after[1] - other[1]) < 0.02 * Math.hypot(...after);
   return 3 + 4 * moved.slice(0, i).filter(same).length;
@@ -355,7 +408,13 @@ function namesOf(moved, at, colors) {
   return groups.map(({ place: [a, b], rules }) => {
     const room = 14 + 8 * rules.join(", ").length;
     const side = (a > at([0, 0])[0] || a < room) && a + room < 2 * at([0, 0])[0] ? 1 : -1;
-    const look = { class: "name halo", x: a + 12 * side, y: b - 4, "text-anchor": side > 0 ? "start" : "end", fill: colors[rules[0]] };
+    const look = {
+      class: "name halo",
+      x: a + 12 * side,
+      y: b - 4,
+      "text-anchor": side > 0 ? "start" : "end",
+      fill: colors[rules[0]],
+    };
     return el("text", look, rules.join(", "));
   });
 }
@@ -364,10 +423,12 @@ function dot([a, b], label, kind) {
   const big = kind === "example";
   const radius = big ? 10 : 4.5;
   const side = label > 0 ? "plus" : "minus";
-  const parts = label > 0
-    ? [el("circle", { cx: a, cy: b, r: radius })]
-    : [el("rect", { x: a - 0.9 * radius, y: b - 0.9 * radius, width: 1.8 * radius, height: 1.8 * radius })];
-  if (big) parts.push(el("path", { class: "sign", d: `M${a - 5},${b} h10` + (label > 0 ? ` M${a},${b - 5} v10` : "") }));
+  const parts =
+    label > 0
+      ? [el("circle", { cx: a, cy: b, r: radius })]
+      : [el("rect", { x: a - 0.9 * radius, y: b - 0.9 * radius, width: 1.8 * radius, height: 1.8 * radius })];
+  if (big)
+    parts.push(el("path", { class: "sign", d: `M${a - 5},${b} h10` + (label > 0 ? ` M${a},${b - 5} v10` : "") }));
   return el("g", { class: `dot ${side} ${kind}` }, ...parts);
 }
 

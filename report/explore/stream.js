@@ -93,7 +93,9 @@ export class StreamPart {
     this.run();
     this.player = new Player(panel, this.state, () => this.rows.length, wake);
     panel.querySelector(".flip").addEventListener("click", () => this.flip(this.rows[this.player.t - 1]?.place));
-    panel.querySelector(".again").addEventListener("click", () => this.state.set({ seed: (this.state.values.seed % 999) + 1 }));
+    panel
+      .querySelector(".again")
+      .addEventListener("click", () => this.state.set({ seed: (this.state.values.seed % 999) + 1 }));
     panel.querySelector(".undo").addEventListener("click", () => this.state.set({ flip: [], add: [] }));
     for (const plane of this.planes) this.listen(plane, wake);
   }
@@ -155,7 +157,8 @@ export class StreamPart {
       const w = between(run.weights, t, phase);
       plane.sides(w, colors);
       drawPoints(plane, this.rows, t, colors);
-      if (this.state.values.average) plane.line(between(run.averages, t, phase), colors[names[side]], { width: 2, dash: [7, 5] });
+      if (this.state.values.average)
+        plane.line(between(run.averages, t, phase), colors[names[side]], { width: 2, dash: [7, 5] });
       plane.line(w, colors[names[side]], { width: 3 });
       if (this.pointed === plane) plane.cross(this.cursor, 9, colors.accent, 2);
     });
@@ -166,11 +169,19 @@ export class StreamPart {
   numbers(t, names, colors) {
     const labels = [...names, "perceptron"];
     const body = this.panel.querySelector(".counts tbody");
-    if (body.children.length === 0) body.append(...labels.map(() => html("tr", {}, html("th", { scope: "row" }), ...[0, 1, 2, 3].map(() => html("td")))));
+    if (body.children.length === 0)
+      body.append(
+        ...labels.map(() => html("tr", {}, html("th", { scope: "row" }), ...[0, 1, 2, 3].map(() => html("td")))),
+      );
     this.runs.forEach((run, i) => {
       const [name, ...cells] = body.children[i].children;
       name.textContent = labels[i];
-      const values = [run.mistakes[t], run.updates[t], missed(run.weights[t], this.rows), missed(run.averages[t], this.rows)];
+      const values = [
+        run.mistakes[t],
+        run.updates[t],
+        missed(run.weights[t], this.rows),
+        missed(run.averages[t], this.rows),
+      ];
       cells.forEach((cell, j) => (cell.textContent = values[j]));
     });
     ["left", "right"].forEach((side, i) => {

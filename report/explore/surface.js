@@ -105,7 +105,9 @@ export class SurfacePart {
     bind(panel, this.state);
     this.run();
     this.player = new Player(panel, this.state, () => this.rows.length, wake);
-    panel.querySelector(".again").addEventListener("click", () => this.state.set({ seed: (this.state.values.seed % 999) + 1 }));
+    panel
+      .querySelector(".again")
+      .addEventListener("click", () => this.state.set({ seed: (this.state.values.seed % 999) + 1 }));
   }
 
   run() {
@@ -134,7 +136,10 @@ export class SurfacePart {
       return scores;
     };
     if (side === 1) {
-      return { F: heights(vectors, coefficients, this.settings), scores: scored(0, new Float64Array(this.rows.length)) };
+      return {
+        F: heights(vectors, coefficients, this.settings),
+        scores: scored(0, new Float64Array(this.rows.length)),
+      };
     }
     // Without a budget vectors only ever join, so the last heights are a start.
     if (vectors.length < this.grown.vectors) this.forget();
@@ -203,7 +208,10 @@ export class SurfacePart {
   numbers(t, surfaces, colors) {
     const names = ["no budget", "budget"];
     const body = this.panel.querySelector(".counts tbody");
-    if (body.children.length === 0) body.append(...names.map(() => html("tr", {}, html("th", { scope: "row" }), ...[0, 1, 2, 3].map(() => html("td")))));
+    if (body.children.length === 0)
+      body.append(
+        ...names.map(() => html("tr", {}, html("th", { scope: "row" }), ...[0, 1, 2, 3].map(() => html("td")))),
+      );
     this.runs.forEach((run, i) => {
       const { scores } = surfaces[i];
       const [name, ...cells] = body.children[i].children;
@@ -216,17 +224,24 @@ export class SurfacePart {
     chart(this.panel.querySelector(".held"), {
       x: { name: "examples read", low: 0, high: this.rows.length },
       y: { name: "vectors held", low: 0, high: Math.max(10, this.runs[0].models.at(-1).vectors.length) },
-      lines: names.map((name, i) => ({ name, color: i ? colors["PA-II"] : colors.ink, dash: i ? "none" : "6 4", points: held[i] })),
+      lines: names.map((name, i) => ({
+        name,
+        color: i ? colors["PA-II"] : colors.ink,
+        dash: i ? "none" : "6 4",
+        points: held[i],
+      })),
     });
     let same = 0;
     const [{ F: free }, { F: within }] = surfaces;
     for (let i = 0; i < free.length; i++) if (free[i] > 0 === within[i] > 0) same += 1;
     const reading = this.panel.querySelector(".reading");
     const { budget } = this.state.values;
-    reading.textContent = t === 0
-      ? "Nothing has been read yet, so the surface is flat."
-      : `With at most ${budget} vectors the answer is the same as without a budget on ${percent(same / free.length)} ` +
-        `of the square. ${this.runs[1].gone[t].length} vectors were given up on the way.`;
+    const gone = this.runs[1].gone[t];
+    reading.textContent =
+      t === 0
+        ? "Nothing has been read yet, so the surface is flat."
+        : `With at most ${budget} vectors the answer is the same as without a budget on ` +
+          `${percent(same / free.length)} of the square. ${gone.length} vectors were given up on the way.`;
     this.announce(() => reading.textContent);
     this.panel.querySelector(".gamma").disabled = this.settings.kernel === "linear";
   }
