@@ -58,7 +58,8 @@ def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
     """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses.
 
     ``factor`` multiplies the step on each row. ``mean`` (empty: not wanted) holds the mean weights, up to the two
-    numbers ``lazy``, of all examples from number ``average`` on; the last entries of ``w`` and ``mean`` are the intercepts.
+    numbers ``lazy``, of all examples from number ``average`` on. The last entries of ``w`` and ``mean`` are the
+    intercepts.
     """
     data, indices, indptr, base, norm_one, step_one = rows
     losses, last = 0.0, w.shape[0] - 1
