@@ -190,12 +190,12 @@ def parameters_of(path):
     except SyntaxError as error:
         raise BuildError(f"{path.name}: the cell with its parameters is not Python: {error}") from error
     settings = {}
-    for line in lines:
-        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
-            name, value = line.targets[0].id, None
+    for line in (line for line in lines if isinstance(line, ast.Assign)):
+        names = [node.id for target in line.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        settings |= dict.fromkeys(names)
+        if len(names) == 1:
             with contextlib.suppress(ValueError, TypeError):
-                value = ast.literal_eval(line.value)
-            settings[name] = value
+                settings[names[0]] = ast.literal_eval(line.value)
     return settings
 
 
