@@ -126,3 +126,27 @@ def modapte(stories):
     """
     judged = (stories["judged"] == "YES").to_numpy()
     return tuple(judged & (stories["split"] == part).to_numpy() for part in ("TRAIN", "TEST"))
+
+
+def ranked(topical, decision):
+    """Count what a decision finds of a topic: ``topical``, ``hits``, ``called`` and ``right``.
+
+    If as many stories are taken from the top as have the topic, precision equals recall, the break-even: ``hits`` of
+    ``topical``. Above 0 are ``called`` stories, ``right`` of them.
+
+    Parameters
+    ----------
+    topical : bool array of shape (n,). Which stories have the topic.
+    decision : array of shape (n,)
+
+    >>> ranked(np.array([True, False, True]), np.array([2.0, 1.0, -1.0]))
+    {'topical': 2, 'hits': 1, 'called': 2, 'right': 1}
+    """
+    top, called = np.argsort(-decision, kind="stable")[: topical.sum()], decision > 0
+    found = {
+        "topical": topical.sum(),
+        "hits": topical[top].sum(),
+        "called": called.sum(),
+        "right": topical[called].sum(),
+    }
+    return {name: int(count) for name, count in found.items()}
