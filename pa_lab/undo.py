@@ -1,12 +1,67 @@
-"""Calls that fail, or are interrupted, leave a learner as it was."""
+"""Calls that fail, or are interrupted, leave a learner as it was; calls from several threads do not mix.
+
+A call that changes a learner (`all_or_nothing`) has it for itself. A call that reads it (`before_or_after`) sees the
+state before or after such a call, never one in between, and does not keep other readers waiting.
+"""
 
 import functools
+import threading
+import weakref
+
+
+class Guard:
+    """The lock of one learner, and a number that is odd while a call is changing it."""
+
+    def __init__(self):
+        self.lock, self.version = threading.RLock(), 0
+
+
+_guards: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # not in the learner: a copy has its own
+_making = threading.Lock()
+
+
+def guard_of(learner) -> Guard:
+    """Return the guard of a learner, made when first asked for."""
+    guard = _guards.get(learner)
+    if guard is None:
+        with _making:
+            guard = _guards.setdefault(learner, Guard())
+    return guard
+
+
+class Undo:
+    """What a learner was like before a call: its attributes, and what was put on record before it changed.
+
+    Arrays that a call replaces need no record. One that is changed in place does, through `keep`, and so does a
+    random stream that is drawn from, through `keep_stream`.
+    """
+
+    def __init__(self, learner):
+        self.attributes, self.parts, self.streams = vars(learner).copy(), [], []
+
+    def keep(self, array, index=...):
+        """Record a part of an array, before it is changed in place."""
+        self.parts.append((array, index, array[index].copy()))
+
+    def keep_stream(self, rng):
+        """Record the state of a random stream, before it is drawn from; returns the stream."""
+        self.streams.append((rng.bit_generator, rng.bit_generator.state))
+        return rng
+
+    def restore(self, learner):
+        """Put everything back."""
+        for array, index, values in reversed(self.parts):
+            array[index] = values
+        for stream, state in reversed(self.streams):
+            stream.state = state
+        vars(learner).clear()
+        vars(learner).update(self.attributes)
 
 
 def all_or_nothing(method):
-    """Wrap a learner's method so that on any exception its attributes are those of before, as are its random streams.
+    """Wrap a learner's method so that on any exception the learner is as before.
 
-    Arrays are not copied: the method must put new ones in their place and not write into the old.
+    While the method runs, ``self._undo`` is its `Undo`; a method called by a wrapped one shares it.
 
     >>> class Counter:
     ...     @all_or_nothing
@@ -25,16 +80,45 @@ def all_or_nothing(method):
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
-        before = vars(self).copy()
-        streams = [rng.bit_generator for name, rng in before.items() if name.endswith("_rng")]
-        states = [stream.state for stream in streams]
-        try:
+        guard = guard_of(self)
+        with guard.lock:
+            if "_undo" in vars(self):
+                return method(self, *args, **kwargs)
+            undo = Undo(self)
+            guard.version += 1
+            try:
+                self._undo = undo
+                result = method(self, *args, **kwargs)
+                del self._undo
+                return result
+            except BaseException:
+                undo.restore(self)
+                raise
+            finally:
+                guard.version += 1
+
+    return call
+
+
+def before_or_after(method):
+    """Wrap a method that only reads, so that it sees the learner before or after a change by another thread.
+
+    It reads without the lock, and once more with it if the learner has changed meanwhile.
+    """
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        guard = guard_of(self)
+        version = guard.version
+        if version % 2 == 0:
+            try:
+                result = method(self, *args, **kwargs)
+                if guard.version == version:
+                    return result
+            except Exception:
+                if guard.version == version:
+                    raise
+        with guard.lock:
             return method(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            for stream, state in zip(streams, states, strict=True):
-                stream.state = state
-            raise
 
     return call

@@ -17,12 +17,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 from pa_lab import datasets
 from pa_lab.study import store
 from pa_lab.study.datasets import REGISTRY, Dataset, DatasetError, File, StandInWarning, UnavailableError, load
-from pa_lab.study.standin import drifting, lookalike, misfire_blocks, misfire_stream
+from pa_lab.study.standin import drifting
 
 PROJECT = Path(__file__).resolve().parents[1]
 REAL = Path(os.environ.get("PA_LAB_DATA") or PROJECT.parent / "shared" / "data")
@@ -430,46 +429,6 @@ def test_processes_may_load_at_once(tmp_path, site):
 
 
 # --- The stand-in and the generated set
-
-
-@pytest.mark.parametrize("block_rows", [1_000, 7_777, 16_000, 40_001])
-def test_stream_does_not_depend_on_the_blocks(block_rows):
-    X, y = misfire_stream(40_000, seed=3)
-    blocks = list(misfire_blocks(40_000, block_rows=block_rows, seed=3))
-    assert np.array_equal(X, np.concatenate([b for b, _ in blocks]))
-    assert np.array_equal(y, np.concatenate([b for _, b in blocks]))
-    assert all(len(b) == block_rows for b, _ in blocks[:-1])
-
-
-def test_stream_has_the_form_of_ijcnn1():
-    X, y = misfire_stream(50_000)
-    assert X.shape == (50_000, 22) and X.dtype == np.float64 and y.dtype == np.int64
-    assert np.array_equal(X[:, :10].argmax(1), np.arange(50_000) % 10) and (X[:, :10].sum(1) == 1).all()
-    assert np.array_equal(X[1:, 12:21], X[:-1, 13:])
-    assert np.abs(np.diff(X[:, 10:12], axis=0)).max() < 0.02 and np.abs(X).max() <= 1
-    assert 0.09 < (y == 1).mean() < 0.11
-    assert not np.array_equal(X, misfire_stream(50_000, seed=1)[0])
-
-
-def test_no_linear_rule_gets_the_stream_right():
-    X, y = misfire_stream(20_000)
-    X_test, y_test = misfire_stream(20_000, seed=1)
-    auc = roc_auc_score(y_test, LogisticRegression(max_iter=500).fit(X, y).decision_function(X_test))
-    assert 0.6 < auc < 0.97
-
-
-@pytest.mark.parametrize("arguments", [(-1,), (10, 0)])
-def test_stream_refuses_nonsense(arguments):
-    with pytest.raises(ValueError, match="need n_rows >= 0 and block_rows >= 1"):
-        misfire_blocks(*arguments)
-    with pytest.raises(ValueError, match="n_rows"):
-        misfire_stream(0)
-
-
-def test_lookalike_is_seeded_and_has_the_share():
-    X, y = lookalike(500, 40, share=0.2, nonzeros=8, seed=5)
-    again, _ = lookalike(500, 40, share=0.2, nonzeros=8, seed=5)
-    assert (again != X).nnz == 0 and (y == 1).sum() == 100 and 7 < X.nnz / 500 < 9
 
 
 def test_drifting_rows_are_learned_and_then_no_longer():
