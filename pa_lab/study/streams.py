@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
@@ -17,7 +18,7 @@ from pa_lab.study import datasets, newswire
 from pa_lab.study.experiments import trace
 
 
-def read_in_blocks(model, X, y, block=1000):
+def read_in_blocks(model: BaseEstimator, X: np.ndarray | sp.csr_matrix, y: np.ndarray, block: int = 1000) -> np.ndarray:
     """Score each block before its labels are known, then learn it; return the scores, 0 in the first block.
 
     Parameters
@@ -44,16 +45,7 @@ def read_in_blocks(model, X, y, block=1000):
     return decision
 
 
-def with_constant(X, value):
-    """Return sparse rows with one more column, the same in each: the intercept of a model that is fitted without.
-
-    >>> with_constant(sp.csr_matrix([[0.0], [2.0]]), 0.1).toarray().tolist()
-    [[0.0, 0.1], [2.0, 0.1]]
-    """
-    return sp.hstack([X, np.full((X.shape[0], 1), value)], format="csr")
-
-
-def prepared(name):
+def prepared(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of a drifting stream with a last column of ones, for the intercept, and the labels.
 
     Weather is given in means and standard deviations of its first year, and cut at five: it has two pressures of 5,500
@@ -66,7 +58,7 @@ def prepared(name):
     return np.column_stack([X, np.ones(len(X))]), data.y
 
 
-def weights_before(C, X, y):
+def weights_before(C: float, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the weights of PA-I before each row, as an array of shape (n, d): the sum of all steps until then.
 
     >>> weights_before(1.0, np.array([[2.0], [1.0], [1.0]]), np.array([1, -1, 1])).tolist()
@@ -76,7 +68,7 @@ def weights_before(C, X, y):
     return np.vstack([np.zeros(X.shape[1]), np.cumsum((tau * y)[:, None] * X, axis=0)[:-1]])
 
 
-def late(values, rows):
+def late(values: np.ndarray, rows: int) -> np.ndarray:
     """Return what stood in an array so many rows before; its first entry where there is no such row.
 
     >>> late(np.array([0, 1, 2, 3]), 2).tolist()
@@ -85,7 +77,7 @@ def late(values, rows):
     return values[np.maximum(np.arange(len(values)) - rows, 0)]
 
 
-def votes(labels, rows):
+def votes(labels: np.ndarray, rows: int) -> np.ndarray:
     """Return the sum of the last so many labels at each row.
 
     >>> votes(np.array([1, 1, -1, -1]), 2).tolist()
@@ -95,7 +87,7 @@ def votes(labels, rows):
     return sums - np.r_[np.zeros(min(rows, len(sums)), sums.dtype), sums[:-rows]]
 
 
-def errors(decision, y):
+def errors(decision: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """Return the percentage of mistakes in the second tenth of a stream, to choose by, and after it, to judge by.
 
     >>> errors(np.ones(10), np.array([1, -1, 1, 1, 1, 1, 1, 1, -1, -1]))
@@ -105,7 +97,7 @@ def errors(decision, y):
     return {"early": float(wrong[tenth : 2 * tenth].mean()), "error": float(wrong[2 * tenth :].mean())}
 
 
-def by_block(decision, y, rows=1000):
+def by_block(decision: np.ndarray, y: np.ndarray, rows: int = 1000) -> np.ndarray:
     """Return the percentage of mistakes in each full block of rows after the second tenth of a stream.
 
     >>> by_block(np.ones(10), np.array([1, -1, 1, 1, 1, 1, 1, 1, -1, -1]), rows=4).tolist()
@@ -115,7 +107,7 @@ def by_block(decision, y, rows=1000):
     return wrong[: len(wrong) // rows * rows].reshape(-1, rows).mean(axis=1)
 
 
-def half_life(W, X, y):
+def half_life(W: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
     """Return after how many rows half of what learning a row brought is lost again; NaN if it brought next to nothing.
 
     Just after a step most rows are on their right side. Of the share that is, above the share in the long run (the mean
@@ -138,19 +130,23 @@ def half_life(W, X, y):
     return float(lags[np.argmax(right <= (right[0] + rest) / 2)])
 
 
-def reading_cost(models, topic="acq", block=1000):
-    """Read the newswire once, block by block, as one would from a wire: hash a block, let each model learn it.
+def reading_cost(models: dict[str, BaseEstimator], topic: str = "acq", block: int = 1000) -> pd.DataFrame:
+    """Read the newswire once, block by block, and measure what it costs to hash a block and to let each model learn it.
 
-    Call it through `experiments.apart`, so that the memory is that of this one run.
+    Call it through `experiments.in_new_process`, so that the memory is that of this one run.
 
     Parameters
     ----------
-    models : dict of str to estimator. Anything with ``partial_fit``; they learn the same blocks in turn.
+    models : dict of str to estimator
+        Anything with ``partial_fit``. They learn the same blocks in turn.
     topic : str, default="acq"
-    block : int, default=1000. Stories in a block.
+    block : int, default=1000
+        Stories in a block.
 
-    Returns a frame with a row per full block: ``hashing`` and a column for each model, in seconds of processor time,
-    and ``peak_mb``, the most memory this process has held so far.
+    Returns
+    -------
+    DataFrame with a row per full block: ``hashing`` and a column for each model, in seconds of processor time, and
+    ``peak_mb``, the most memory the process has held so far.
     """
     stories = datasets.load("reuters21578").stories
     y = newswire.labels(stories, topic)
@@ -177,7 +173,7 @@ def _peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def refitted(X, y, window, every=100, delay=0):
+def refitted(X: np.ndarray, y: np.ndarray, window: int, every: int = 100, delay: int = 0) -> np.ndarray:
     """Return the decisions of a logistic regression that is refitted, every so many rows, to the last labelled rows.
 
     Parameters
