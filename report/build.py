@@ -360,8 +360,6 @@ def typeset(stage, kind, inputs):
 
 def write_page(stage):
     """Stage the page to play with, if the project has one."""
-    if not (stage / "report" / "explore").is_dir():
-        return
     try:
         explore.write(stage)
     except explore.MissingResultError as error:
