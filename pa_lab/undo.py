@@ -16,9 +16,7 @@ class Guard:
         self.lock, self.version = threading.RLock(), 0
 
 
-_guards: weakref.WeakKeyDictionary = (
-    weakref.WeakKeyDictionary()
-)  # not in the learner: a copy has its own
+_guards: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # not in the learner: a copy has its own
 _making = threading.Lock()
 
 

@@ -163,4 +163,4 @@ def test_the_tables_are_packaged_and_cited():
     folder = ROOT / "pa_lab" / "study" / "published_tables"
     readme = (folder / "README.md").read_text()
     assert all(f"`{path.name}`" in readme for path in folder.glob("*.csv"))
-    assert len(list(folder.glob("*.csv"))) == 3
+    assert len(list(folder.glob("*.csv"))) == 4

@@ -358,8 +358,8 @@ def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int
 # ---------------------------------------------------------------- time and memory
 
 
-def timed_fit(model: BaseEstimator, X: Matrix, y: np.ndarray) -> tuple[BaseEstimator, float]:
-    """Fit a clone of a model and return it with the seconds it took.
+def timed_fit(model, X, y):
+    """Fit a clone and return it with the seconds it took.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> timed_fit(LinearRegression(), [[0.0], [1.0]], [0.0, 1.0])[1] > 0

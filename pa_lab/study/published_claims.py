@@ -187,10 +187,7 @@ def folds_steady_active(apa_spread, apa_spread_fold):
 
 
 @claim(
-    "Noise hurts PA most",
-    "only reduces ... for PA algorithm significantly",
-    "conclusion",
-    [("pa_fall", "svm_fall")],
+    "Noise hurts PA most", "only reduces ... for PA algorithm significantly", "conclusion", [("pa_fall", "svm_fall")]
 )
 def noise_hurts_pa_most(pa_fall, svm_fall, apa_fall):
     """Whether PA falls by over 0.25 points more than the SVM and than active PA in every cell."""

@@ -205,14 +205,14 @@ def run_protocol(
     return rows
 
 
-def run_svm(table: str, C: float, data: Bunch) -> list[dict]:
-    """Compute the SVM figures of a published table that have this C: hard scores, the AUC of the scores, seconds.
+def run_svm(table: str, svm_C: float, data: Bunch) -> list[dict]:
+    """Compute the SVM figures of a published table fitted with this C: hard scores, the AUC of the scores, seconds.
 
-    The column "classic" of the tables has ``C = 0.01``. Both relaxations have the same SVM.
+    The column "classic" of the tables was fitted with 0.01, and has no C here. Both relaxations have the same SVM.
     """
-    decision, seconds = svm_decisions(*training_rows(data, table), C, scored_rows(data))
+    decision, seconds = svm_decisions(*training_rows(data, table), svm_C, scored_rows(data))
     values = hard_scores(data.y_test, decision) | {"ranked_auc": auc(data.y_test, decision), "seconds": seconds}
-    columns = [("PA", None)] if C == CLASSIC_SVM_C else [(variant, C) for variant in RULES[1:]]
+    columns = [("PA", None)] if svm_C == CLASSIC_SVM_C else [(variant, svm_C) for variant in RULES[1:]]
     rows = []
     for column in columns:
         rows += _as_rows(table, "SVM", *column, values)
