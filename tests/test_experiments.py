@@ -312,3 +312,11 @@ def test_a_slow_fit_does_not_depend_on_the_processor(tmp_path, monkeypatch):
             subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True).stdout
         )
     assert len(said) == 1 and len(said.pop()) > 100
+
+
+def test_the_tuned_threshold_comes_from_the_training_rows(rows):
+    y = rows[1]
+    train, test = rows[0][:, 0], rows[0][:, 1] + 0.5
+    found = metrics.scores_at_best_threshold(y, train, y, test)
+    assert found == scores(y, test, metrics.best_threshold(y, train))
+    assert metrics.scores_at_best_threshold(y, train, y, train)["f1"] >= scores(y, train)["f1"]
