@@ -20,16 +20,16 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 RULES = ("perceptron", "AROW", "AdaGrad hinge", "AdaGrad logistic")
 PERCEPTRON, AROW, HINGE, LOGISTIC = range(4)
-POWERS = tuple(range(-14, 5, 2))
+POWERS = tuple(range(-14, 3, 2))
 
 
 def tuning_grid(rule):
-    """Return the values to try for the ``C`` of a rule, here or in `PAClassifier`: for all the same ten.
+    """Return the values to try for the ``C`` of a rule, here or in `PAClassifier`: for all the same nine.
 
-    They are the powers of 4 from 2^-14 to 2^4. The perceptron and PA have no C, so the list has one entry.
+    They are the powers of 4 from 2^-14 to 2^2. The perceptron and PA have no C, so the list has one entry.
 
     >>> len(tuning_grid("AROW")), tuning_grid("perceptron")
-    (10, [1.0])
+    (9, [1.0])
     """
     return [1.0] if rule in ("perceptron", "PA") else [2.0**power for power in POWERS]
 
