@@ -1,4 +1,4 @@
-"""Mini-batches: one update that is the exact solution of its problem for several examples at once.
+"""The exact solver of one mini-batch: one update that solves the problem of several examples at once.
 
 For examples ``k`` of a batch, with ``l_k = 1 - y_k p_k`` and ``A_jk = y_j y_k (x_j . x_k + 1)`` (the 1 only with an
 intercept), the weights move by ``sum_k tau_k y_k x_k``, where ``tau`` solves
@@ -12,51 +12,61 @@ equation of the Lagrangian in xi is ``2 C xi = tau``, so what the slack leaves i
 ``C xi^2 - tau xi = -tau^2 / (4 C)`` and the ridge on A is ``1/(2 C)``. Their equations 17 and 19 have twice that,
 ``tau^2 / (2 C)`` and ``1/C``, which are the duals at half the C and would make ``B = 1`` another rule than PA-II.
 
-Glossary: ``n`` examples in the batch, ``free`` those with ``0 < tau < C``, ``L`` the Cholesky factor of A on them,
-``high`` the upper bounds on tau.
+Glossary: ``n`` examples in the batch; ``free`` the ``m`` of them with ``0 < tau < cap``; ``L`` the Cholesky factor of
+A (plus ridge) on the free ones; ``gradient`` that of the dual's negative.
 """
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from pa_lab.active import ALL, MISTAKES, QUERIED, SEEN, UPDATES, query_probability
-from pa_lab.rows import product, rank, shift
-from pa_lab.rules import PA1, PA2, PALS
+from pa_lab.rules import cap, gap_of, is_equation, ridge
 
 GAP = 1e-11  # relative duality gap that needs no more work; the promise is 1e-10
 RANK = 4e-16  # times the rank, the share of its diagonal below which a pivot is taken for 0
 OFF = 1e-14  # share of the largest loss below which a gradient is
-AT_ZERO, FREE, AT_C, APART = range(4)
+AT_ZERO, FREE, AT_CAP, APART = range(4)
 
-Work = namedtuple("Work", "L vectors free place")
-Work.__doc__ = "What `solve` needs to write on; see `workspace`."
+
+class Problem(NamedTuple):
+    """A batch problem: the first ``n`` entries of ``A``, ``loss`` and ``C`` count."""
+
+    variant: int
+    n: int
+    A: np.ndarray
+    loss: np.ndarray
+    C: np.ndarray
+
+
+class Work(NamedTuple):
+    """What `solve` writes on; see `make_workspace`."""
+
+    L: np.ndarray
+    gradient: np.ndarray
+    move: np.ndarray
+    row: np.ndarray
+    free: np.ndarray
+    place: np.ndarray
 
 
 @njit(cache=True)
-def workspace(n):
+def make_workspace(n):
     """Memory for `solve` with at most ``n`` examples, made once for many batches.
 
-    >>> workspace(8).L.shape
+    >>> make_workspace(8).L.shape
     (8, 8)
     """
-    return Work(np.zeros((n, n)), np.zeros((4, n)), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    return Work(np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def ridge(variant, C):
-    """What a slack priced ``C xi^2`` adds to the diagonal of A: ``1/(2 C)``; 0 for PA-I.
-
-    >>> ridge(PA2, 0.25)
-    2.0
-    """
-    return 0.5 / C if variant in (PA2, PALS) else 0.0
+# ---------------------------------------------------------------- triangular systems
 
 
 @njit(cache=True, error_model="numpy")
-def factor(variant, A, C, L, free, start, stop):
+def factorize(problem, L, free, start, stop):
     """Rows ``start`` to ``stop`` of the Cholesky factor of A (plus ridge) over the examples in ``free``."""
+    variant, _, A, _, C = problem
     for a in range(start, stop):
         j = free[a]
         for b in range(a + 1):
@@ -71,7 +81,17 @@ def factor(variant, A, C, L, free, start, stop):
 
 
 @njit(cache=True, error_model="numpy")
-def back(L, v, m):
+def forward_substitution(L, v, m):
+    """Solve ``L x = v`` in place, for the first ``m`` rows."""
+    for a in range(m):
+        total = v[a]
+        for b in range(a):
+            total -= L[a, b] * v[b]
+        v[a] = total / L[a, a]
+
+
+@njit(cache=True, error_model="numpy")
+def back_substitution(L, v, m):
     """Solve ``L' x = v`` in place, for the first ``m`` rows."""
     for a in range(m - 1, -1, -1):
         v[a] /= L[a, a]
@@ -79,14 +99,7 @@ def back(L, v, m):
             v[b] -= L[a, b] * v[a]
 
 
-@njit(cache=True, error_model="numpy")
-def forth(L, v, m):
-    """Solve ``L x = v`` in place, for the first ``m`` rows."""
-    for a in range(m):
-        total = v[a]
-        for b in range(a):
-            total -= L[a, b] * v[b]
-        v[a] = total / L[a, a]
+# ---------------------------------------------------------------- inequalities: a primal active set
 
 
 @njit(cache=True, error_model="numpy")
@@ -106,142 +119,200 @@ def solve(variant, n, A, loss, C, tau, work):
     loss : ndarray of shape (>= n,). ``1 - y_k p_k``, negative where the margin is passed.
     C : ndarray of shape (>= n,). Aggressiveness of each example, >= 0; with 0 its tau is 0.
     tau : ndarray of shape (>= n,). Overwritten.
-    work : Work. From `workspace`.
+    work : Work. From `make_workspace`.
 
     Returns the relative duality gap reached, ``(primal - dual) / dual``: at most 1e-10, or what rounding the losses
     costs at the price C, ``2e-16 sum_k C_k (|l_k| + sum_j |A_kj| tau_j) / dual``, where that is more. For PALS, 0.
 
+    >>> from pa_lab.rules import PA1
     >>> tau = np.zeros(2)
-    >>> gap = solve(PA1, 2, np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.ones(2), tau, workspace(2))
+    >>> gap = solve(PA1, 2, np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.ones(2), tau, make_workspace(2))
     >>> gap < 1e-10, tau.round(6).tolist()
     (True, [0.333333, 0.333333])
     """
-    if variant == PALS:
-        least_squares(n, A, loss, C, tau, work)
+    problem = Problem(variant, n, A, loss, C)
+    if is_equation(variant):
+        solve_equations(problem, tau, work)
         return 0.0
-    L, free, place = work.L, work.free, work.place
-    gradient, move, row, high = work.vectors[0], work.vectors[1], work.vectors[2], work.vectors[3]
     scale = 0.0
     for k in range(n):
         tau[k] = 0.0
-        gradient[k] = -loss[k]
-        high[k] = C[k] if variant == PA1 else np.inf
-        place[k] = AT_ZERO if A[k, k] > 0.0 and C[k] > 0.0 else APART
-        if place[k] == AT_ZERO:
+        work.gradient[k] = -loss[k]
+        work.place[k] = AT_ZERO if A[k, k] > 0.0 and C[k] > 0.0 else APART
+        if work.place[k] == AT_ZERO:
             scale = max(scale, abs(loss[k]))
-    m = 0
-    gap = np.inf
+    m, gap = 0, np.inf
     for _ in range(4):  # once as a rule; again where rounding left a gap
-        for _ in range(20 * n + 20):
-            enters, steepest = -1, OFF * scale
-            for k in range(n):
-                slope = -gradient[k] if place[k] == AT_ZERO else gradient[k] if place[k] == AT_C else 0.0
-                if slope > steepest:
-                    enters, steepest = k, slope
-            if enters < 0:
-                break
-            j = enters
-            sign = 1.0 if place[j] == AT_ZERO else -1.0
-            diagonal = A[j, j] + ridge(variant, C[j])
-            while True:
-                curvature = diagonal
-                for a in range(m):
-                    total = A[free[a], j]
-                    for b in range(a):
-                        total -= L[a, b] * row[b]
-                    row[a] = total / L[a, a]
-                    curvature -= row[a] * row[a]
-                    move[a] = -sign * row[a]
-                back(L, move, m)
-                flat = curvature <= RANK * (m + 2) * diagonal
-                goes = np.inf if flat else max(0.0, -sign * gradient[j]) / curvature
-                blocker = -1
-                room = high[j] - tau[j] if sign > 0.0 else tau[j]
-                if room <= goes:
-                    goes, blocker = room, m
-                for a in range(m):
-                    i = free[a]
-                    if move[a] < -1e-290:  # less would overflow below
-                        room = tau[i] / -move[a]
-                    elif move[a] > 1e-290:
-                        room = (high[i] - tau[i]) / move[a]
-                    else:
-                        continue
-                    if room < goes:
-                        goes, blocker = room, a
-                if goes == np.inf:
-                    return np.inf
-                tau[j] += sign * goes
-                for a in range(m):
-                    tau[free[a]] = min(high[free[a]], max(0.0, tau[free[a]] + goes * move[a]))
-                for k in range(n):
-                    if place[k] != FREE:
-                        total = sign * A[k, j]
-                        for a in range(m):
-                            total += A[k, free[a]] * move[a]
-                        gradient[k] += goes * total
-                gradient[j] += goes * sign * ridge(variant, C[j])
-                if blocker < 0:  # the optimum along the way: j is free from now on
-                    for a in range(m):
-                        L[m, a] = row[a]
-                    L[m, m] = np.sqrt(curvature)
-                    free[m] = j
-                    place[j] = FREE
-                    gradient[j] = 0.0
-                    m += 1
-                    break
-                at_c = sign > 0.0 if blocker == m else move[blocker] > 0.0
-                stops = j if blocker == m else free[blocker]
-                tau[stops] = C[stops] if at_c else 0.0
-                place[stops] = AT_C if at_c else AT_ZERO
-                if blocker == m:
-                    break
-                gradient[stops] = 0.0
-                m -= 1
-                for a in range(blocker, m):
-                    free[a] = free[a + 1]
-                factor(variant, A, C, L, free, blocker, m)
-        gap = relative_gap(variant, n, A, loss, C, tau, place, gradient)
+        m = improve(problem, tau, work, m, OFF * scale)
+        if m < 0:
+            return np.inf
+        gap = relative_gap(problem, tau, work)
         if gap <= GAP:
             break
-        for a in range(m):
-            move[a] = -gradient[free[a]]
-        forth(L, move, m)
-        back(L, move, m)
-        for a in range(m):
-            tau[free[a]] = min(high[free[a]], max(0.0, tau[free[a]] + move[a]))
-        gap = relative_gap(variant, n, A, loss, C, tau, place, gradient)
+        correct_free(problem, tau, work, m)
+        gap = relative_gap(problem, tau, work)
         if gap <= GAP:
             break
     return gap
 
 
 @njit(cache=True, error_model="numpy")
-def relative_gap(variant, n, A, loss, C, tau, place, gradient):
-    """``(primal - dual) / dual`` of ``tau``, as a sum of terms that are never negative; ``gradient`` is made anew."""
+def improve(problem, tau, work, m, tolerance):
+    """Let the example with the steepest gradient move until none is steep.
+
+    Returns the number of free examples, -1 if the objective is unbounded. At most ``20 n + 20`` moves, against
+    cycling by rounding.
+    """
+    for _ in range(20 * problem.n + 20):
+        steepest, enters = tolerance, -1
+        for k in range(problem.n):
+            slope = 0.0
+            if work.place[k] == AT_ZERO:
+                slope = -work.gradient[k]
+            elif work.place[k] == AT_CAP:
+                slope = work.gradient[k]
+            if slope > steepest:
+                enters, steepest = k, slope
+        if enters < 0:
+            break
+        m = move_example(problem, tau, work, m, enters)
+        if m < 0:
+            break
+    return m
+
+
+@njit(cache=True, error_model="numpy")
+def move_example(problem, tau, work, m, j):
+    """Move example ``j`` off its bound to the optimum along the way, or to its other bound.
+
+    A free example that meets a bound first stays there, and ``j`` goes on. Returns the number of free examples, or -1
+    if the objective falls without end.
+    """
+    variant, _, _, _, C = problem
+    _, gradient, move, row, free, place = work
+    sign = 1.0 if place[j] == AT_ZERO else -1.0
+    while True:
+        curvature = find_direction(problem, work, m, j, sign)
+        flat = curvature <= RANK * (m + 2) * (problem.A[j, j] + ridge(variant, C[j]))
+        length = np.inf if flat else max(0.0, -sign * gradient[j]) / curvature
+        length, blocker = shorten(problem, tau, work, m, j, sign, length)
+        if length == np.inf:
+            return -1
+        advance(problem, tau, work, m, j, sign, length)
+        if blocker < 0:  # the optimum along the way: j is free from now on
+            for a in range(m):
+                work.L[m, a] = row[a]
+            work.L[m, m] = np.sqrt(curvature)
+            free[m] = j
+            place[j] = FREE
+            gradient[j] = 0.0
+            return m + 1
+        at_cap = sign > 0.0 if blocker == m else move[blocker] > 0.0
+        stops = j if blocker == m else free[blocker]
+        tau[stops] = cap(variant, C[stops]) if at_cap else 0.0
+        place[stops] = AT_CAP if at_cap else AT_ZERO
+        if blocker == m:
+            return m
+        gradient[stops] = 0.0
+        m -= 1
+        for a in range(blocker, m):
+            free[a] = free[a + 1]
+        factorize(problem, work.L, free, blocker, m)
+
+
+@njit(cache=True, error_model="numpy")
+def find_direction(problem, work, m, j, sign):
+    """How the free examples move while ``j`` does, into ``move``; the curvature along that direction."""
+    variant, _, A, _, C = problem
+    L, _, move, row, free, _ = work
+    curvature = A[j, j] + ridge(variant, C[j])
+    for a in range(m):
+        total = A[free[a], j]
+        for b in range(a):
+            total -= L[a, b] * row[b]
+        row[a] = total / L[a, a]
+        curvature -= row[a] * row[a]
+        move[a] = -sign * row[a]
+    back_substitution(L, move, m)
+    return curvature
+
+
+@njit(cache=True, error_model="numpy")
+def shorten(problem, tau, work, m, j, sign, length):
+    """Cut a step where the first bound is met: the length, and who meets it (``m`` for ``j`` itself, -1 for nobody)."""
+    variant, _, _, _, C = problem
+    blocker = -1
+    space = cap(variant, C[j]) - tau[j] if sign > 0.0 else tau[j]
+    if space <= length:
+        length, blocker = space, m
+    for a in range(m):
+        i = work.free[a]
+        if work.move[a] < -1e-290:  # less would overflow below
+            space = tau[i] / -work.move[a]
+        elif work.move[a] > 1e-290:
+            space = (cap(variant, C[i]) - tau[i]) / work.move[a]
+        else:
+            continue
+        if space < length:
+            length, blocker = space, a
+    return length, blocker
+
+
+@njit(cache=True, error_model="numpy")
+def advance(problem, tau, work, m, j, sign, length):
+    """Take the step: change ``tau`` of ``j`` and of the free examples, and the gradients of all that are not free."""
+    variant, n, A, _, C = problem
+    _, gradient, move, _, free, place = work
+    tau[j] += sign * length
+    for a in range(m):
+        tau[free[a]] = min(cap(variant, C[free[a]]), max(0.0, tau[free[a]] + length * move[a]))
+    for k in range(n):
+        if place[k] != FREE:
+            total = sign * A[k, j]
+            for a in range(m):
+                total += A[k, free[a]] * move[a]
+            gradient[k] += length * total
+    gradient[j] += length * sign * ridge(variant, C[j])
+
+
+@njit(cache=True, error_model="numpy")
+def correct_free(problem, tau, work, m):
+    """One Newton step of the free examples, against what rounding has left of their gradients."""
+    variant, _, _, _, C = problem
+    L, gradient, move, _, free, _ = work
+    for a in range(m):
+        move[a] = -gradient[free[a]]
+    forward_substitution(L, move, m)
+    back_substitution(L, move, m)
+    for a in range(m):
+        tau[free[a]] = min(cap(variant, C[free[a]]), max(0.0, tau[free[a]] + move[a]))
+
+
+@njit(cache=True, error_model="numpy")
+def relative_gap(problem, tau, work):
+    """``(primal - dual) / dual`` of ``tau``, as a sum of terms that are never negative; the gradients are made anew."""
+    variant, n, A, loss, C = problem
     gap = dual = 0.0
     for k in range(n):
-        if place[k] == APART:
+        if work.place[k] == APART:
             continue
         total = tau[k] * ridge(variant, C[k])
         for i in range(n):
             total += A[k, i] * tau[i]
-        gradient[k] = total - loss[k]
+        work.gradient[k] = total - loss[k]
         dual += tau[k] * (loss[k] - 0.5 * total)
-        if variant == PA2:
-            left = tau[k] * ridge(variant, C[k]) - gradient[k]  # of the loss, after the update
-            gap += C[k] * gradient[k] * gradient[k] if left > 0.0 else tau[k] * (0.25 * tau[k] / C[k] - left)
-        else:
-            gap += tau[k] * gradient[k]
-            if variant == PA1 and gradient[k] < 0.0:
-                gap -= C[k] * gradient[k]
+        gap += gap_of(variant, tau[k], work.gradient[k], C[k])
     return gap / dual if dual > 0.0 else 0.0
 
 
+# ---------------------------------------------------------------- equations
+
+
 @njit(cache=True, error_model="numpy")
-def least_squares(n, A, loss, C, tau, work):
-    """``tau = (A + diag(1/(2 C)))^+ loss`` into ``tau``; zero rows keep 0. Arguments as for `solve`."""
-    L, free, move = work.L, work.free, work.vectors[1]
+def solve_equations(problem, tau, work):
+    """``tau = (A + diag(1/(2 C)))^+ loss`` into ``tau``; zero rows keep 0."""
+    variant, n, A, loss, C = problem
+    L, free, move = work.L, work.free, work.move
     m = 0
     for k in range(n):
         tau[k] = 0.0
@@ -249,26 +320,34 @@ def least_squares(n, A, loss, C, tau, work):
             free[m] = k
             move[m] = loss[k]
             m += 1
-    factor(PALS, A, C, L, free, 0, m)
+    factorize(problem, L, free, 0, m)
     regular = True
     for a in range(m):
         j = free[a]
-        regular &= L[a, a] * L[a, a] >= 1e-10 * (A[j, j] + ridge(PALS, C[j]))
+        regular &= L[a, a] * L[a, a] >= 1e-10 * (A[j, j] + ridge(variant, C[j]))
     if regular:
-        forth(L, move, m)
-        back(L, move, m)
+        forward_substitution(L, move, m)
+        back_substitution(L, move, m)
     else:
-        H, total = np.empty((m, m)), 0.0
-        for a in range(m):
-            for b in range(m):
-                H[a, b] = A[free[a], free[b]] + (ridge(PALS, C[free[a]]) if a == b else 0.0)
-                total += H[a, b]
-        if np.isfinite(total):
-            move[:m] = np.linalg.pinv(H, RANK * m) @ move[:m]
-        else:
-            move[:m] = np.nan  # for the caller to find
+        pseudo_inverse(problem, work, m)
     for a in range(m):
         tau[free[a]] = move[a]
+
+
+@njit(cache=True, error_model="numpy")
+def pseudo_inverse(problem, work, m):
+    """Multiply ``move`` by the pseudo-inverse of A (plus ridge) on the free examples; NaN where A is not finite."""
+    variant, _, A, _, C = problem
+    free, move = work.free, work.move
+    H, total = np.empty((m, m)), 0.0
+    for a in range(m):
+        for b in range(m):
+            H[a, b] = A[free[a], free[b]] + (ridge(variant, C[free[a]]) if a == b else 0.0)
+            total += H[a, b]
+    if np.isfinite(total):
+        move[:m] = np.linalg.pinv(H, RANK * m) @ move[:m]
+    else:
+        move[:m] = np.nan  # for the caller to find
 
 
 @njit(cache=True, error_model="numpy")
@@ -277,99 +356,12 @@ def solve_all(variant, A, loss, C):
 
     ``A`` has the shape (m, n, n), ``loss`` (m, n) and ``C`` (n,); returns ``tau`` (m, n) and the gaps (m,).
 
+    >>> from pa_lab.rules import PA1
     >>> solve_all(PA1, np.ones((2, 1, 1)), np.array([[0.5], [3.0]]), np.ones(1))[0].tolist()
     [[0.5], [1.0]]
     """
     m, n = loss.shape
-    tau, gaps, work = np.zeros((m, n)), np.zeros(m), workspace(n)
+    tau, gaps, work = np.zeros((m, n)), np.zeros(m), make_workspace(n)
     for b in range(m):
         gaps[b] = solve(variant, n, A[b], loss[b], C, tau[b], work)
     return tau, gaps
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def learn_batches(data, indices, indptr, y, order, W, drift, counts, trace, one, variant, C, epsilon,
-                  query, draws, delta, query_rate, label_budget, batch_size):  # fmt: skip
-    """One pass of PA over groups of ``batch_size`` rows, the last maybe shorter; as `linear.learn_two` for the rest.
-
-    A group's scores, queries and mistakes come from the weights before its update. Only the examples asked for enter
-    the problem. An example gives the constraint ``side (W[right] - W[wrong]) . x >= bound`` with ``wrong`` < 0 for
-    none: two classes have ``side = y``; more have the right class and the highest-scoring wrong one (by the weights
-    before); regression with a tube has two constraints, one for each wall.
-    """
-    n_classes = W.shape[0]
-    classifies = epsilon < 0.0
-    walls = 1 if classifies or variant == PALS else 2
-    shuffled = order.shape[0] > 0
-    n = order.shape[0] if shuffled else y.shape[0]
-    room = min(batch_size, max(1, n)) * walls
-    work = workspace(room)
-    A, loss, price, side, tau = np.zeros((room, room)), np.zeros(room), np.zeros(room), np.zeros(room), np.zeros(room)
-    when, right, wrong = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
-    scores = np.zeros(n_classes)
-    finite = 0.0
-    for start in range(0, n, batch_size):
-        before = counts[SEEN]
-        m = np.int64(0)  # a plain 0 would have all that is called with it compiled once more
-        passive = True
-        for t in range(start, min(start + batch_size, n)):
-            i = order[t] if shuffled else t
-            first, second, total = rank(data, indices, indptr, i, one, W, scores)
-            finite += total
-            p = scores[0] if n_classes == 1 else scores[first] - scores[second]
-            if trace.shape[0] > 0:
-                trace[t, 0] = p
-                trace[t, 1] = np.nan
-            counts[SEEN] += 1
-            if counts[QUERIED] >= label_budget:
-                continue
-            if query != ALL and draws[t] >= query_probability(query, p, delta, query_rate):
-                continue
-            counts[QUERIED] += 1
-            if trace.shape[0] > 0:
-                trace[t, 1] = 0.0
-            target = y[i]
-            for wall in range(walls):
-                when[m], right[m], wrong[m], side[m], price[m] = t, 0, -1, 1.0, C[0]
-                if n_classes > 1:
-                    right[m] = int(target)
-                    wrong[m] = second if first == right[m] else first
-                    price[m] = C[right[m]]
-                    loss[m] = 1.0 - (scores[right[m]] - scores[wrong[m]])
-                    counts[MISTAKES] += first != right[m]
-                elif classifies:
-                    side[m] = target
-                    price[m] = C[int(target > 0.0)]
-                    loss[m] = 1.0 - target * p
-                    counts[MISTAKES] += (p > 0.0) != (target > 0.0)
-                else:
-                    side[m] = 1.0 - 2.0 * wall
-                    loss[m] = side[m] * (target - p) - epsilon
-                    counts[MISTAKES] += loss[m] > 0.0 or (walls == 1 and loss[m] < 0.0)
-                passive &= loss[m] <= 0.0 and (variant != PALS or loss[m] == 0.0)
-                m += 1
-        if passive:
-            continue
-        for k in range(m):
-            i = order[when[k]] if shuffled else when[k]
-            for l in range(k + 1):
-                j = order[when[l]] if shuffled else when[l]
-                both = side[k] * side[l]
-                if n_classes > 1:
-                    both = float((right[k] == right[l]) + (wrong[k] == wrong[l])
-                                 - (right[k] == wrong[l]) - (wrong[k] == right[l]))  # fmt: skip
-                A[k, l] = A[l, k] = both * product(data, indices, indptr, i, j, one) if both != 0.0 else 0.0
-        solve(variant, m, A, loss, price, tau, work)
-        for k in range(m):
-            if tau[k] == 0.0:
-                continue
-            i = order[when[k]] if shuffled else when[k]
-            other = tau[k - 1] if k > 0 and when[k - 1] == when[k] else 0.0  # of the same example, from its other wall
-            counts[UPDATES] += other == 0.0
-            if trace.shape[0] > 0:
-                trace[when[k], 1] = tau[k] if other == 0.0 else abs(tau[k] - other)
-            by = side[k] * tau[k]
-            shift(data, indices, indptr, i, one, by, W, drift, right[k], before)
-            if wrong[k] >= 0:
-                shift(data, indices, indptr, i, one, -by, W, drift, wrong[k], before)
-    return finite

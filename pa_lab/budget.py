@@ -24,36 +24,14 @@ from numba import njit
 from scipy.linalg import cho_solve
 
 from pa_lab.expansion import Expansion, pivoted_cholesky
-from pa_lab.linear import SEEN, UPDATES, learn_many, learn_two
-from pa_lab.rows import dot
-from pa_lab.rules import PA, PA1, step
+from pa_lab.passes import State, learn_multiclass, learn_two
+from pa_lab.queries import N_SEEN, N_UPDATES, Asking
+from pa_lab.rows import Rows, dot
+from pa_lab.rules import step, step_cost
 
 POLICIES = ("removal", "nearest", "projection", "oldest", "smallest")
 REMOVAL, NEAREST, PROJECTION, OLDEST, SMALLEST = range(5)
 DEPENDENT = 1e-10  # a vector closer than this (squared, relative) to the span of others counts as in it
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def penalty(variant, xi, C):
-    """What the slack ``xi`` costs: PA infinitely much, PA-I ``C xi``, PA-II and PALS ``C xi^2``.
-
-    >>> penalty(PA1, 0.5, 4.0)
-    2.0
-    """
-    if variant == PA:
-        return np.inf if xi > 1e-9 else 0.0
-    return C * xi if variant == PA1 else C * xi * xi
-
-
-@njit(cache=True, error_model="numpy")
-def cost(variant, loss, sqnorm, C):
-    """Objective of the step along a direction of squared norm ``sqnorm``: ``1/2 tau^2 sqnorm`` and the penalty left.
-
-    >>> cost(PA1, 1.0, 1.0, 0.5)
-    0.375
-    """
-    tau = step(variant, loss, sqnorm, C)
-    return 0.5 * tau * tau * sqnorm + penalty(variant, max(0.0, loss - tau * sqnorm), C)
 
 
 @njit(cache=True, error_model="numpy")
@@ -76,7 +54,7 @@ def nearest_to(K, k_r, r):
 
 
 @njit(cache=True, error_model="numpy")
-def onto_pair(K, k_t, k_tt, r, j):
+def project_on_pair(K, k_t, k_tt, r, j):
     """Coefficients on ``t`` and ``j`` of the projection of ``k_r`` on their span, and the squared distance to it.
 
     ``j`` is left out if it is -1 or if ``t`` alone spans it.
@@ -94,21 +72,21 @@ def by_pairs(W, move, K, near, k_t, k_tt, variant, loss, times, C):
     """Removal (``near`` empty) and nearest: change ``W`` and ``move``, return the vector given up, -1 for ``t``."""
     r, lost, pairs = -1, np.inf, near.shape[0] > 0
     for j in range(K.shape[0]):
-        loses = weight(W, j) * onto_pair(K, k_t, k_tt, j, near[j] if pairs else -1)[2]
+        loses = weight(W, j) * project_on_pair(K, k_t, k_tt, j, near[j] if pairs else -1)[2]
         if loses < lost:
             r, lost = j, loses
     beside, q = -1, 0.0  # where the step goes, and its squared norm, if t itself is given up
     if pairs:
         beside = nearest_to(K, k_t, -1)
         q = k_t[beside] * k_t[beside] / K[beside, beside]
-    if cost(variant, loss, times * q, C) < cost(variant, loss, times * k_tt, C) + 0.5 * lost:
+    if step_cost(variant, loss, times * q, C) < step_cost(variant, loss, times * k_tt, C) + 0.5 * lost:
         shorter = step(variant, loss, times * q, C) / step(variant, loss, times * k_tt, C)
         for k in range(W.shape[0]):
             if beside >= 0:
                 W[k, beside] += move[k, 0] * shorter * k_t[beside] / K[beside, beside]
         return -1
     j = near[r] if pairs else -1
-    on_t, on_j, _ = onto_pair(K, k_t, k_tt, r, j)
+    on_t, on_j, _ = project_on_pair(K, k_t, k_tt, r, j)
     for k in range(W.shape[0]):
         move[k, 0] += W[k, r] * on_t
         if j >= 0:
@@ -133,7 +111,7 @@ def by_projection(W, move, Q, v, k_t, k_tt, variant, loss, times, C):
             if loses < lost:
                 r, lost = j, loses
     q = k_tt - max(s, 0.0)
-    if spanned or cost(variant, loss, times * q, C) < cost(variant, loss, times * k_tt, C) + 0.5 * lost:
+    if spanned or step_cost(variant, loss, times * q, C) < step_cost(variant, loss, times * k_tt, C) + 0.5 * lost:
         shorter = step(variant, loss, times * q, C) / step(variant, loss, times * k_tt, C)
         for k in range(W.shape[0]):
             for j in range(b):
@@ -185,34 +163,37 @@ def loss_of(y, scores, move, epsilon):
 
 
 @njit(cache=True, error_model="numpy")
-def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, counts, trace, variant, C, epsilon,
-                query, draws, delta, query_rate, label_budget, policy):  # fmt: skip
-    """Pass the examples of a block, from ``at`` on, through the linear loop one by one, within the budget.
+def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, C, rule, asking, counts, trace, policy):
+    """Pass the examples of a block, from ``at`` on, through the linear pass one by one, within the budget.
 
     ``KB`` holds the kernel values of the block with the vectors and ``gram`` those within the block; ``numbers`` and
     ``held`` are the examples' and vectors' numbers in the stream, ``came`` when a vector came. ``state`` holds how many
     vectors there are and how many exchanges ``Q`` is good for. Everything is changed in place.
-    Returns where it stopped, before the end if ``Q`` has to be made anew, and a number that is finite exactly if every
-    score was.
+    Returns where it stopped, before the end if ``Q`` has to be made anew, a number that is finite exactly if every
+    score was, and the sum of the losses.
     """
     n_rows, b = W.shape
-    start, move, drift = np.zeros((n_rows, 1)), np.zeros((n_rows, 2)), np.zeros((0, 2))
-    norm, target, draw, order = np.zeros((1, 1)), np.zeros(1), np.zeros(1), np.zeros(0, np.int64)
-    finite, times = 0.0, 1.0 if n_rows == 1 else 2.0
+    variant, epsilon = rule.variant, rule.epsilon
+    start, moved, drift = np.zeros((1, n_rows)), np.zeros((2, n_rows)), np.zeros((2, 0))
+    norm, target, price, draw, order = np.zeros((1, 1)), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(0, np.int64)
+    size, losses, times = 0.0, 0.0, 1.0 if n_rows == 1 else 2.0
+    rows, change = Rows(norm, None, None, start, 0.0, 0.0), State(moved, drift, counts)
+    one = Asking(asking.query, draw, asking.delta, asking.rate, asking.budget)
     for t in range(at, y.shape[0]):
         if policy == PROJECTION and state[0] == b and state[1] == 0:
-            return t, finite
+            return t, size, losses
         for k in range(n_rows):
-            start[k, 0] = dot(KB, t, W, k)
-        norm[0, 0], target[0], move[:] = gram[t, t], y[t], 0.0
-        if draws.shape[0] > 0:
-            draw[0] = draws[t]
+            start[0, k] = dot(KB, t, W, k)
+        norm[0, 0], target[0], price[0], moved[:] = gram[t, t], y[t], C[t], 0.0
+        if asking.draws.shape[0] > 0:
+            draw[0] = asking.draws[t]
         if n_rows == 1:
-            finite += learn_two(norm, None, start, target, order, move, drift, counts, trace[t : t + 1], 0.0, variant,
-                                C, epsilon, query, draw, delta, query_rate, label_budget)  # fmt: skip
+            moved_by, loss = learn_two(rows, target, order, price, rule, one, change, trace[t : t + 1])
         else:
-            finite += learn_many(norm, None, start, target, order, move, drift, counts, trace[t : t + 1], 0.0, variant,
-                                 C, epsilon, query, draw, delta, query_rate, label_budget)  # fmt: skip
+            moved_by, loss = learn_multiclass(rows, target, order, price, rule, one, change, trace[t : t + 1])
+        size += moved_by
+        losses += loss
+        move = moved[:1].T.copy()
         if not move.any():
             continue
         r = -1
@@ -233,8 +214,8 @@ def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, coun
                 if weight(W, j) < weight(W, r):
                     r = j
         else:
-            loss = loss_of(y[t], start, move, epsilon)
-            C_t = C[int(y[t] > 0.0)] if n_rows == 1 else C[int(y[t])]
+            loss = loss_of(y[t], start.T.copy(), move, epsilon)
+            C_t = C[t]
             if policy == PROJECTION:
                 v = np.empty(b)
                 for j in range(b):
@@ -244,12 +225,12 @@ def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, coun
             else:
                 r = by_pairs(W, move, K, near, KB[t], norm[0, 0], variant, loss, times, C_t)
             if r < 0:
-                counts[UPDATES] -= policy == REMOVAL
+                counts[N_UPDATES] -= policy == REMOVAL
                 continue
         enter(W, K, near if state[0] == b else near[:0], r, move, KB[t], norm[0, 0])
         KB[:, r] = gram[:, t]
-        held[r], came[r] = numbers[t], counts[SEEN]
-    return y.shape[0], finite
+        held[r], came[r] = numbers[t], counts[N_SEEN]
+    return y.shape[0], size, losses
 
 
 class Budget(Expansion):
@@ -279,26 +260,27 @@ class Budget(Expansion):
         """How many vectors there are."""
         return int(self.state[0])
 
-    def learn(self, X, ids, y, draws, trace, settings):
+    def learn(self, block):
         """Pass a block through the loop, within the budget."""
+        X, ids, y = block.X, block.ids, block.y
         left, right = self.kernel.left(X), self.kernel.right(X, ids)
         gram, KB = self.kernel.gram(left, right).astype(np.float64), np.zeros((len(y), len(self.ids)))
         if self.n:
             KB[:, : self.n] = self.kernel(left, self.right[: self.n])
-        place, at, finite = {number: at for at, number in enumerate(ids.tolist())}, 0, 0.0
+        place, at, sums = {number: at for at, number in enumerate(ids.tolist())}, 0, np.zeros(2)
         while at < len(y):
             if self.policy == PROJECTION and self.n == len(self.ids) and self.state[1] == 0:
                 self._invert(KB)
             before = self.ids.copy()
-            at, total = learn_block(
+            at, *total = learn_block(
                 at, gram, KB, y, ids, self.W, self.K, self.Q, self.near, self.ids, self.came, self.state,
-                draws=draws, trace=trace, policy=self.policy, **settings,
+                block.C, block.rule, block.asking, block.counts, block.trace, self.policy,
             )  # fmt: skip
-            finite += total
+            sums += total
             new = np.flatnonzero(before != self.ids)
             come = [place[number] for number in self.ids[new].tolist()]
             self.rows[new], self.right[new] = X[come], right[come]
-        return finite
+        return sums
 
     def _invert(self, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""

@@ -12,12 +12,16 @@ averaging needs; ``left`` and ``right`` rows prepared to be a kernel's first or 
 """
 
 import copy
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
-from pa_lab.linear import NO_ORDER, averaged, run
+from pa_lab.passes import IN_ORDER, State, run
+from pa_lab.queries import Asking
+from pa_lab.rows import make_gram_rows
+from pa_lab.rules import Rule
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
 BLOCK, TILE = 128, 256  # examples at a time, and vectors at a time: a tile of kernel values stays in the cache
@@ -112,6 +116,21 @@ class Kernel:
         return out
 
 
+class Block(NamedTuple):
+    """The next rows of the stream, and how to learn from them: see `pa_lab.passes.run`; ``ids`` number the rows."""
+
+    X: np.ndarray
+    ids: np.ndarray
+    y: np.ndarray
+    C: np.ndarray
+    rule: Rule
+    asking: Asking
+    counts: np.ndarray
+    trace: np.ndarray
+    batch_size: int
+    one_vs_rest: bool
+
+
 class Expansion:
     """What the ways to hold a sum share: ``W`` and ``drift`` on ``n`` vectors, ``rows``, whose numbers are ``ids``."""
 
@@ -129,14 +148,16 @@ class Expansion:
 
     def coefficients(self, n_seen):
         """Coefficients to predict with: the last, or the mean over the stream."""
-        return averaged(self.W, self.drift, n_seen)[:, : self.n] if len(self.drift) else self.last()
+        return (self.W - self.drift / max(n_seen, 1))[:, : self.n] if len(self.drift) else self.last()
 
-    def _loop(self, rows, y, draws, trace, settings):
-        """Run the linear loop over rows known by their inner products: changes of `W` and `drift`, by row."""
-        move = np.zeros((len(self.W), len(y) + 1))
-        drift = np.zeros_like(move) if len(self.drift) else move[:0]
-        finite = run(rows, y, NO_ORDER, move, drift, draws, trace, 0.0, settings)
-        return move[:, :-1], drift[:, :-1], finite
+    def _loop(self, gram, base, block):
+        """Run the linear pass over rows known by their inner products: changes of `W` and `drift`, by row."""
+        move = np.zeros((len(block.y) + 1, len(self.W)))
+        drift = np.zeros_like(move) if len(self.drift) else move[:, :0]
+        rows, state = make_gram_rows(gram, np.ascontiguousarray(base.T)), State(move, drift, block.counts)
+        size, loss = run(rows, block.y, IN_ORDER, block.C, block.rule, block.asking, state, block.trace,
+                        block.batch_size, block.one_vs_rest)  # fmt: skip
+        return move[:-1].T, drift[:-1].T, size, loss
 
 
 class Growing(Expansion):
@@ -154,12 +175,12 @@ class Growing(Expansion):
         self.W = np.zeros((n_rows, 0))
         self.drift = np.zeros((n_rows, 0)) if average else np.empty((0, 0))
 
-    def learn(self, X, ids, y, draws, trace, settings):
+    def learn(self, block):
         """Pass a block through the loop and keep the examples that moved the hypothesis."""
+        X, ids = block.X, block.ids
         left, right = self.kernel.left(X), self.kernel.right(X, ids)
         base = self.kernel.scores(left, self.right[: self.n], self.last())
-        rows = self.kernel.gram(left, right), None, base
-        move, drift, finite = self._loop(rows, y, draws, trace, settings)
+        move, drift, size, loss = self._loop(self.kernel.gram(left, right), base, block)
         moved = np.flatnonzero(move.any(axis=0))
         at = np.array([self.slots.get(j, -1) for j in ids[moved].tolist()], np.int64)
         new = at < 0
@@ -168,7 +189,7 @@ class Growing(Expansion):
         self.W[:, at] += move[:, moved]
         if len(self.drift):
             self.drift[:, at] += drift[:, moved]
-        return finite
+        return size, loss
 
     def add(self, rows, right, ids):
         """Append vectors with coefficient 0."""
@@ -201,30 +222,30 @@ class Landmarks(Expansion):
         self.W = np.zeros((n_rows, self.n))
         self.drift = np.zeros_like(self.W) if average else self.W[:0]
 
-    def learn(self, X, ids, y, draws, trace, settings):
+    def learn(self, block):
         """Pass a block through the loop, anew until no row moves whose direction ``z`` was not known.
 
         Directions cost far more than all the rest, and most rows never move. A row whose direction is not known has a
         norm of 1 and no effect on other rows, so it shows that it wants to move, and no more. A batch needs them all.
         """
-        k = self.kernel(self.kernel.left(X), self.right)
+        k = self.kernel(self.kernel.left(block.X), self.right)
         base = np.asarray(self.W.astype(k.dtype, copy=False) @ k.T, np.float64)
         gram, Z, known = np.eye(len(k)), np.zeros_like(k), np.zeros(len(k), bool)
-        wanted, before = np.full(len(k), "batch_size" in settings), settings["counts"].copy()
+        wanted, before = np.full(len(k), block.batch_size > 1), block.counts.copy()
         while True:
             new = np.flatnonzero(wanted & ~known)
             known[new] = True
             Z[new] = z = self._directions(k[new])
             gram[:, new] = k @ z.T
             gram[new] = gram[:, new].T
-            settings["counts"][:] = before
-            move, drift, finite = self._loop((gram, None, base), y, draws, trace, settings)
+            block.counts[:] = before
+            move, drift, size, loss = self._loop(gram, base, block)
             wanted = move.any(axis=0)
-            if not (wanted & ~known).any() or not np.isfinite(finite):
+            if not (wanted & ~known).any() or not np.isfinite(size):
                 break
         self.W += move @ Z
         self.drift += drift @ Z
-        return finite
+        return size, loss
 
     def _directions(self, k):
         """Rows ``z`` for rows ``k``: with ``K = L L'`` they are ``L'^-1 L^-1 k``."""

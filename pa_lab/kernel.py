@@ -8,27 +8,25 @@ kernel.
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 from threadpoolctl import ThreadpoolController
 
-from pa_lab.active import SEEN, Asks
+from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.budget import POLICIES, Budget
-from pa_lab.expansion import BLOCK, KERNELS, Growing, Kernel, Landmarks
-from pa_lab.linear import NO_TRACE, PAClassifier, PARegressor, _finite, _Stream, keep
+from pa_lab.expansion import BLOCK, KERNELS, Block, Growing, Kernel, Landmarks
+from pa_lab.queries import N_SEEN
 
 # One thread for these many small products: handing them to a second core costs more than it brings, and far more on a
 # busy machine; sums then run in the same order however many cores there are.
 _threads = ThreadpoolController()
 
 
-class _KernelStream:
+class KernelModel(OnlineEstimator):
     """What the kernel learners put in place of the linear ones' weights: a way to hold the model, fed in blocks."""
 
-    fit_intercept = warm_start = False
     _settled = ("average", "kernel", "gamma", "degree", "coef0", "landmarks", "landmark_choice", "landmark_norm",
                 "budget", "budget_policy")  # fmt: skip
 
@@ -44,10 +42,11 @@ class _KernelStream:
                 raise ValueError(f"X must be symmetric with kernel='precomputed'; X and its transpose differ by {gap}.")
         return X, y
 
-    def _begin(self, n_rows, n_features):
-        super()._begin(n_rows, 0)
-        self._model, self._passed = None, 0
-        self._batched()
+    def _needs_no_check(self, X):
+        return False
+
+    def _start(self, n_outputs, X):
+        self._n_outputs, self._model, self._passed = n_outputs, None, 0
         if self.landmarks is not None and self.budget is not None:
             raise ValueError("landmarks and budget exclude each other: a budget chooses its own vectors.")
         if self.budget is not None and self.average:
@@ -55,7 +54,7 @@ class _KernelStream:
         if self.budget is not None and self.batch_size > 1:
             raise ValueError(f"batch_size={self.batch_size} does not go with budget, kept update by update.")
 
-    def _start(self, X, order):
+    def _empty_model(self, X, order):
         """The empty model, once the first rows of the stream are there."""
         first = _dense(X[:1])
         gamma = self.gamma
@@ -63,10 +62,10 @@ class _KernelStream:
             spread = 1.0
             if gamma == "scale":
                 spread = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "indptr") else X.var())
-            self._refuse_unless_finite(spread)
+            self._refuse_unless_finite(spread, X)
             gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
         kernel = Kernel(self.kernel, float(gamma), self.degree, float(self.coef0), first[0])
-        self.gamma_, n_rows = kernel.gamma, len(self._weights)
+        self.gamma_, n_rows = kernel.gamma, self._n_outputs
         if self.landmarks is None:
             if self.budget is None:
                 return Growing(kernel, n_rows, first, self.average)
@@ -92,51 +91,67 @@ class _KernelStream:
             return _dense(X[order[:m]]), order[:m]
         if self.kernel == "precomputed":
             raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
-        seed = int(self._order_rng.integers(np.iinfo(np.int32).max))
+        seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
         with _threads.limit(limits=1):
             means = KMeans(m, n_init=1, max_iter=20, random_state=seed).fit(X[order[: 10 * m]])
         return means.cluster_centers_.astype(X.dtype, copy=False), np.full(m, -1)
 
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is found in the scores
-    def _stream(self, X, y, C, epochs=1, shuffle=False, epsilon=-1.0, trace=NO_TRACE, asked=False):
-        """Pass the rows through the model, block by block; on bad numbers raise and leave the model as it was."""
-        n, (settings, passes) = X.shape[0], self._passes(X.shape[0], C, epochs, shuffle, epsilon, asked)
-        passes = [(order if len(order) else np.arange(n), draws) for order, draws in passes]
+    def _make_pass(self, X, y, order, C, rule, asking, counts, trace):
+        """Pass the rows through the model, block by block."""
+        n = X.shape[0] if len(order) == 0 else len(order)
+        order = order if len(order) else np.arange(n)
+        one_vs_rest = getattr(self, "multi_class", "direct") == "ovr"
         with _threads.limit(limits=1, user_api="blas"):
-            model = self._start(X, passes[0][0]) if self._model is None else self._model.copy()
+            if self._model is None:
+                self._model = self._empty_model(X, order)
+            elif self._model is self._undo.attributes.get("_model"):
+                self._model = self._model.copy()
+            model = self._model
             X = X.astype(model.kernel.origin.dtype, copy=False)
-            block = max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
-            for order, draws in passes:
-                for at in range(0, n, block):
-                    part = slice(at, at + block)
-                    rows = order[part]
-                    ids = self._passed + rows
-                    finite = model.learn(_dense(X[rows]), ids, y[rows], draws[part], trace[part], settings)
-                    self._refuse_unless_finite(finite)
-        self._refuse_unless_finite(model.coefficients(settings["counts"][SEEN]))
-        self._model, self._weights, self._counts, self._passed = model, model.W, settings["counts"], self._passed + n
-        self._publish()
-        return self
+            sums, step = np.zeros(2), max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
+            for at in range(0, n, step):
+                part = slice(at, at + step)
+                rows = order[part]
+                block = Block(_dense(X[rows]), self._passed + rows, y[rows], C[rows], rule,
+                              asking._replace(draws=asking.draws[part]), counts, trace[part], self.batch_size,
+                              one_vs_rest)  # fmt: skip
+                sums += model.learn(block)
+                self._refuse_unless_finite(sums[0], X)
+        self._refuse_unless_finite(model.coefficients(counts[N_SEEN]).sum(), X)
+        return sums
 
-    def _refuse_unless_finite(self, numbers):
-        if not np.isfinite(numbers).all():
+    def _learn_rows(self, X, y, *args, **kwargs):
+        super()._learn_rows(X, y, *args, **kwargs)
+        return self._show(X)
+
+    def _learn_passes(self, X, y, *args):
+        super()._learn_passes(X, y, *args)
+        return self._show(X)
+
+    def _refuse_unless_finite(self, size, X, y=None):
+        if not np.isfinite(size):
             raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
                              "scale the features, for example with StandardScaler.")  # fmt: skip
 
-    def _show(self):
-        """Show vectors and coefficients under scikit-learn's names."""
-        model = self._model
-        self.dual_coef_ = np.ascontiguousarray(model.coefficients(self._counts[SEEN]))
-        self.support_ = model.ids[: model.n].copy()
-        self.support_vectors_ = model.rows[: model.n].copy()
+    def _show(self, X):
+        """Show the vectors under scikit-learn's names."""
+        self._passed += X.shape[0]
+        self.support_ = self._model.ids[: self._model.n].copy()
+        self.support_vectors_ = self._model.rows[: self._model.n].copy()
+        return self
 
-    def __sklearn_is_fitted__(self):
+    @property
+    def dual_coef_(self):
+        """Coefficients of the vectors, the last ones or with ``average`` their mean."""
+        return np.ascontiguousarray(self._model.coefficients(self._counts[N_SEEN]))
+
+    def _has_started(self):
         return getattr(self, "_model", None) is not None
 
     @np.errstate(over="ignore", invalid="ignore")
     def _decision(self, X, W=None):
         """Scores of new rows under the coefficients to predict with, or under others: an array (n_classes, n_rows)."""
-        check_is_fitted(self)
         model = self._model
         X = validate_data(self, X, accept_sparse="csr", dtype=model.kernel.origin.dtype, order="C", reset=False)
         W = self.dual_coef_ if W is None else W
@@ -145,14 +160,17 @@ class _KernelStream:
             for at in range(0, X.shape[0], BLOCK):
                 left = model.kernel.left(_dense(X[at : at + BLOCK]))
                 out[:, at : at + BLOCK] = model.kernel.scores(left, model.right[: model.n], W)
-        return _finite(out)
+        return out.T
 
     def _scores(self, X):
+        return self._decision(X)
+
+    def _query_scores(self, X):
         """The score the query rules look at, under the last coefficients."""
-        if not self.__sklearn_is_fitted__():
+        if not self._has_started():
             return np.zeros(X.shape[0])
-        scores = np.sort(self._decision(X, self._model.last()), axis=0)
-        return scores[-1] - scores[-2] if len(scores) > 1 else scores[0]
+        scores = np.sort(self._decision(X, self._model.last()), axis=1)
+        return scores[:, -1] - scores[:, -2] if scores.shape[1] > 1 else scores[:, 0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -177,7 +195,7 @@ _KERNEL_CONSTRAINTS = {
 }
 
 
-class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
+class KernelPAClassifier(KernelModel, OnlineClassifier):
     """Passive-aggressive classifier with a kernel: `PAClassifier` without intercept, in the kernel's feature space.
 
     The score is ``p = sum_j a_j k(x, s_j)`` over the examples that once moved it, and an update adds the example with
@@ -185,7 +203,8 @@ class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
 
     Parameters
     ----------
-    variant, C, average, max_iter, shuffle, class_weight, batch_size, query, delta, query_rate, label_budget
+    variant, C, average, max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, class_weight, \
+    multi_class, batch_size, query, delta, query_rate, label_budget, warm_start
         As in `PAClassifier`. ``average`` and ``batch_size > 1`` do not go with ``budget``.
     kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
         As in scikit-learn. A callable takes two arrays of rows and returns the matrix of kernel values. With
@@ -239,33 +258,23 @@ class KernelPAClassifier(_KernelStream, ClassifierMixin, Asks, _Stream):
     (['out', 'in', 'out'], [0, 1, 2, 3, 4])
     """
 
-    _parameter_constraints = PAClassifier._parameter_constraints | _KERNEL_CONSTRAINTS
+    _parameter_constraints = OnlineClassifier._parameter_constraints | _KERNEL_CONSTRAINTS
 
     def __init__(self, variant="PA-I", C=1.0, kernel="rbf", gamma="scale", degree=3, coef0=0.0, landmarks=None,
                  landmark_choice="start", landmark_norm="kernel", budget=None, budget_policy="projection",
-                 average=False, max_iter=1, shuffle=False, class_weight=None, batch_size=1, query="all", delta=1.0,
-                 query_rate=None, label_budget=None, random_state=None):  # fmt: skip
-        keep(locals())
-
-    fit, partial_fit, _C_by_class = PAClassifier.fit, PAClassifier.partial_fit, PAClassifier._C_by_class
-
-    def decision_function(self, X):
-        """Scores; parameters and result as for `PAClassifier.decision_function`."""
-        scores = self._decision(X)
-        return scores[0] if len(scores) == 1 else scores.T
-
-    def predict(self, X):
-        """Predicted labels, an array of shape (n_samples,); parameters as for `decision_function`."""
-        scores = self._decision(X)
-        return self.classes_[(scores[0] > 0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)]
+                 average=False, max_iter=1, tol=None, n_iter_no_change=5, early_stopping=False, validation_fraction=0.1,
+                 shuffle=False, class_weight=None, multi_class="direct", batch_size=1, query="all", delta=1.0,
+                 query_rate=None, label_budget=None, warm_start=False, random_state=None):  # fmt: skip
+        vars(self).update({k: v for k, v in locals().items() if k != "self"})
 
 
-class KernelPARegressor(_KernelStream, PARegressor):
+class KernelPARegressor(KernelModel, OnlineRegressor):
     """Passive-aggressive regressor with a kernel: `PARegressor` without intercept, in the kernel's feature space.
 
     Parameters
     ----------
-    variant, C, epsilon, average, max_iter, shuffle, batch_size
+    variant, C, epsilon, average, max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, \
+    batch_size, warm_start
         As in `PARegressor`.
     kernel, gamma, degree, coef0, landmarks, landmark_choice, landmark_norm, budget, budget_policy, random_state
         As in `KernelPAClassifier`.
@@ -285,14 +294,11 @@ class KernelPARegressor(_KernelStream, PARegressor):
     np.True_
     """
 
-    _parameter_constraints = PARegressor._parameter_constraints | _KERNEL_CONSTRAINTS
+    _parameter_constraints = OnlineRegressor._parameter_constraints | _KERNEL_CONSTRAINTS
 
     def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, kernel="rbf", gamma="scale", degree=3, coef0=0.0,
                  landmarks=None, landmark_choice="start", landmark_norm="kernel", budget=None,
-                 budget_policy="projection", average=False, max_iter=1, shuffle=False, batch_size=1,
+                 budget_policy="projection", average=False, max_iter=1, tol=None, n_iter_no_change=5,
+                 early_stopping=False, validation_fraction=0.1, shuffle=False, batch_size=1, warm_start=False,
                  random_state=None):  # fmt: skip
-        keep(locals())
-
-    def predict(self, X):
-        """Predicted targets; parameters and result as for `PARegressor.predict`."""
-        return self._decision(X)[0]
+        vars(self).update({k: v for k, v in locals().items() if k != "self"})

@@ -1,19 +1,47 @@
-"""Losses and step sizes: each closed form of the passive-aggressive family as a tiny compiled function.
+"""Losses and step sizes: every closed form of the passive-aggressive family, each a tiny compiled function.
 
-Every learner here, linear, multiclass or kernel, calls these and nothing else to decide how far to move.
+All learners, linear, multiclass or kernel, one row or a batch at a time, call these functions to decide how far to
+move. No other file asks which variant it has.
 
-Glossary: ``w`` weights, ``x`` example, ``y`` target, ``p = w.x`` score, ``loss`` what the example suffers before
-the update, ``sqnorm`` the squared norm of the direction moved along (``||x||^2``, plus 1 with an intercept),
-``C`` aggressiveness, ``epsilon`` half-width of the tube, ``tau`` step size.
+Glossary: ``w`` weights, ``x`` example, ``y`` target, ``p = w.x`` score, ``loss`` what the example suffers before the
+update, ``sqnorm`` the squared norm of the direction moved along (``||x||^2``, plus 1 with an intercept), ``C``
+aggressiveness, ``epsilon`` half-width of the tube, ``tau`` step size, ``xi`` slack, the loss left after the update.
 
 Sources: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006), JMLR 7, 551-585; for PALS, Pérez-Suay, Ferri,
 Arevalillo-Herráez and Albert, section 3.1.
 """
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
 
 VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
 PA, PA1, PA2, PALS = range(4)
+
+
+class Rule(NamedTuple):
+    """What the compiled passes need to know about an estimator's rule; see `make_rule`."""
+
+    variant: int
+    regression: bool
+    epsilon: float
+
+
+def make_rule(variant: str, epsilon: float | None = None) -> Rule:
+    """Return the rule of a classifier or, with ``epsilon``, of a regressor.
+
+    >>> make_rule("PA-I")
+    Rule(variant=1, regression=False, epsilon=0.0)
+    """
+    if variant not in VARIANTS:
+        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}; got {variant!r}.")
+    if epsilon is None:
+        return Rule(VARIANTS.index(variant), False, 0.0)
+    return Rule(VARIANTS.index(variant), True, 0.0 if variant == "PALS" else float(epsilon))
+
+
+# ---------------------------------------------------------------- losses
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -34,6 +62,47 @@ def epsilon_insensitive(y, p, epsilon):
     1.5
     """
     return max(0.0, abs(y - p) - epsilon)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def loss_of(rule, y, p):
+    """Loss of a score under a rule: the hinge in classification, the distance to the tube in regression.
+
+    PALS asks for ``y p = 1`` exactly, so its loss is ``|y - p|`` in classification too (Pérez-Suay et al., eq. 7).
+
+    >>> loss_of(make_rule("PA-I"), 1.0, 3.0), loss_of(make_rule("PALS"), 1.0, 3.0)
+    (0.0, 2.0)
+    """
+    if rule.regression or rule.variant == PALS:
+        return epsilon_insensitive(y, p, rule.epsilon)
+    return hinge(y, p)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def direction(rule, y, p):
+    """Which way the score has to move to lower its loss: 1.0 up, -1.0 down.
+
+    >>> direction(make_rule("PA-I"), -1.0, 0.5), direction(make_rule("PA-I", epsilon=0.0), 2.0, 0.5)
+    (-1.0, 1.0)
+    """
+    if rule.regression or rule.variant == PALS:
+        return 1.0 if p < y else -1.0
+    return 1.0 if y > 0.0 else -1.0
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def is_mistake(rule, y, p):
+    """Whether a score is wrong: the wrong sign (0 counts as negative) or, in regression, outside the tube.
+
+    >>> is_mistake(make_rule("PA-I"), 1.0, 0.0), is_mistake(make_rule("PA-I", epsilon=0.1), 1.0, 1.05)
+    (True, False)
+    """
+    if rule.regression:
+        return loss_of(rule, y, p) > 0.0
+    return (p > 0.0) != (y > 0.0)
+
+
+# ---------------------------------------------------------------- one example
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -72,6 +141,8 @@ def tau_pa2(loss, sqnorm, C):
 def step(variant, loss, sqnorm, C):
     """Step size of ``variant`` (its index in ``VARIANTS``); 0 where there is nothing to learn or no direction.
 
+    An index that is none of these gives NaN, which the passes refuse.
+
     >>> step(PA1, 1.0, 4.0, 0.1), step(PA1, 0.0, 4.0, 0.1), step(PA, 1.0, 0.0, 0.1)
     (0.1, 0.0, 0.0)
     """
@@ -81,4 +152,92 @@ def step(variant, loss, sqnorm, C):
         return tau_pa(loss, sqnorm, C)
     if variant == PA1:
         return tau_pa1(loss, sqnorm, C)
-    return tau_pa2(loss, sqnorm, C)
+    if variant == PA2 or variant == PALS:
+        return tau_pa2(loss, sqnorm, C)
+    return np.nan
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def slack_price(variant, xi, C):
+    """What a slack ``xi`` costs in the objective: PA infinitely much, PA-I ``C xi``, PA-II and PALS ``C xi^2``.
+
+    >>> slack_price(PA1, 0.5, 4.0), slack_price(PA2, 0.5, 4.0)
+    (2.0, 1.0)
+    """
+    if variant == PA:
+        return np.inf if xi > 1e-9 else 0.0
+    return C * xi if variant == PA1 else C * xi * xi
+
+
+@njit(cache=True, error_model="numpy")
+def step_cost(variant, loss, sqnorm, C):
+    """Objective of the step along a direction: ``1/2 tau^2 sqnorm`` plus the price of the slack it leaves.
+
+    >>> step_cost(PA1, 1.0, 1.0, 0.5)
+    0.375
+    """
+    tau = step(variant, loss, sqnorm, C)
+    return 0.5 * tau * tau * sqnorm + slack_price(variant, max(0.0, loss - tau * sqnorm), C)
+
+
+# ---------------------------------------------------------------- several examples at once
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def is_equation(variant):
+    """Whether a batch asks for equalities, and so is solved by one linear system.
+
+    >>> is_equation(PALS), is_equation(PA2)
+    (True, False)
+    """
+    return variant == PALS
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def n_walls(rule):
+    """How many constraints an example gives: two in regression with a tube, one for each wall; else one.
+
+    >>> n_walls(make_rule("PA-I")), n_walls(make_rule("PA-I", epsilon=0.1)), n_walls(make_rule("PALS", epsilon=0.1))
+    (1, 2, 1)
+    """
+    return 2 if rule.regression and not is_equation(rule.variant) else 1
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def cap(variant, C):
+    """Upper bound on each ``tau`` of a batch: ``C`` for PA-I, none for the others.
+
+    >>> cap(PA1, 0.5), cap(PA2, 0.5)
+    (0.5, inf)
+    """
+    return C if variant == PA1 else np.inf
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def ridge(variant, C):
+    """What a slack priced ``C xi^2`` adds to the diagonal of a batch's matrix: ``1/(2 C)``; 0 for PA and PA-I.
+
+    >>> ridge(PA2, 0.25), ridge(PA1, 0.25)
+    (2.0, 0.0)
+    """
+    return 0.5 / C if variant == PA2 or variant == PALS else 0.0
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def gap_of(variant, tau, gradient, C):
+    """What one example of a batch adds to the duality gap, primal minus dual; never negative.
+
+    ``gradient`` is that of the dual's negative with respect to ``tau``. Complementary slackness makes it 0.
+
+    >>> gap_of(PA1, 0.25, 0.0, 0.5), gap_of(PA1, 0.25, -1.0, 0.5)
+    (0.0, 0.25)
+    """
+    if variant == PA2:
+        left = tau * ridge(variant, C) - gradient  # of the loss, after the update
+        if left > 0.0:
+            return C * gradient * gradient
+        return tau * (0.25 * tau / C - left)
+    gap = tau * gradient
+    if variant == PA1 and gradient < 0.0:
+        gap -= C * gradient
+    return gap

@@ -3,10 +3,39 @@
 import functools
 
 
-def all_or_nothing(method):
-    """Wrap a learner's method so that on any exception its attributes are those of before, as are its random streams.
+class Undo:
+    """What a learner was like before a call: its attributes, and what was put on record before it changed.
 
-    Arrays are not copied: the method must put new ones in their place and not write into the old.
+    Arrays that a call replaces need no record. One that is changed in place does, through `keep`, and so does a
+    random stream that is drawn from, through `keep_stream`.
+    """
+
+    def __init__(self, learner):
+        self.attributes, self.parts, self.streams = vars(learner).copy(), [], []
+
+    def keep(self, array, index=...):
+        """Record a part of an array, before it is changed in place."""
+        self.parts.append((array, index, array[index].copy()))
+
+    def keep_stream(self, rng):
+        """Record the state of a random stream, before it is drawn from; returns the stream."""
+        self.streams.append((rng.bit_generator, rng.bit_generator.state))
+        return rng
+
+    def restore(self, learner):
+        """Put everything back."""
+        for array, index, values in reversed(self.parts):
+            array[index] = values
+        for stream, state in reversed(self.streams):
+            stream.state = state
+        vars(learner).clear()
+        vars(learner).update(self.attributes)
+
+
+def all_or_nothing(method):
+    """Wrap a learner's method so that on any exception the learner is as before.
+
+    While the method runs, ``self._undo`` is its `Undo`; a method called by a wrapped one shares it.
 
     >>> class Counter:
     ...     @all_or_nothing
@@ -25,16 +54,16 @@ def all_or_nothing(method):
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
-        before = vars(self).copy()
-        streams = [rng.bit_generator for name, rng in before.items() if name.endswith("_rng")]
-        states = [stream.state for stream in streams]
-        try:
+        if "_undo" in vars(self):
             return method(self, *args, **kwargs)
+        undo = Undo(self)
+        try:
+            self._undo = undo
+            result = method(self, *args, **kwargs)
+            del self._undo
+            return result
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            for stream, state in zip(streams, states, strict=True):
-                stream.state = state
+            undo.restore(self)
             raise
 
     return call

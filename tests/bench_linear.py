@@ -6,19 +6,21 @@ from sklearn.linear_model import SGDClassifier
 
 from bench import medians, row
 from pa_lab import PAClassifier, datasets
-from pa_lab.linear import NO_BUDGET, NO_DRAWS, NO_ORDER, NO_TRACE, learn_two
+from pa_lab.passes import IN_ORDER, NO_TRACE, State, learn_two
+from pa_lab.queries import ASK_ALL
+from pa_lab.rows import make_rows
+from pa_lab.rules import make_rule
 
 
 def main():
     """Print the ratios."""
     data = datasets.load("ijcnn1")
     X, y = data.X_train, data.y_train
-    labels, C, river_rows = y.astype(float), np.ones(2), 5000
+    labels, C, river_rows = y.astype(float), np.ones(len(y)), 5000
 
     def loop():
-        W, drift, counts = np.zeros((1, X.shape[1] + 1)), np.empty((0, X.shape[1] + 1)), np.zeros(4, dtype=np.int64)
-        learn_two(X, None, None, labels, NO_ORDER, W, drift, counts, NO_TRACE, 0.0, 1, C, -1.0, 0, NO_DRAWS, 1.0, 0.0,
-                  NO_BUDGET)  # fmt: skip
+        state = State(np.zeros((X.shape[1] + 1, 1)), np.empty((X.shape[1] + 1, 0)), np.zeros(5, dtype=np.int64))
+        learn_two(make_rows(X), labels, IN_ORDER, C, make_rule("PA-I"), ASK_ALL, state, NO_TRACE)
 
     one_pass = {"loss": "hinge", "penalty": None, "shuffle": False, "max_iter": 1, "tol": None, "fit_intercept": False}
     sgd = SGDClassifier(learning_rate="pa1", eta0=1.0, **one_pass)

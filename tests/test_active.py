@@ -8,8 +8,10 @@ from sklearn.exceptions import NotFittedError
 
 from oracles import pa_active
 from pa_lab import KernelPAClassifier, PAClassifier
-from pa_lab.active import MARGIN, QUERIES, RANDOM, THRESHOLD
-from pa_lab.linear import NO_BUDGET, NO_ORDER, NO_TRACE, learn_many, learn_two
+from pa_lab.passes import IN_ORDER, NO_TRACE, State, learn_multiclass, learn_two
+from pa_lab.queries import MARGIN, NO_LIMIT, QUERIES, RANDOM, THRESHOLD, Asking
+from pa_lab.rows import make_rows
+from pa_lab.rules import make_rule
 from pa_lab.study.experiments import trace
 
 RULES = {
@@ -66,14 +68,15 @@ def test_equal_to_the_plain_loop(variant, rule):
 def test_no_label_is_read_unasked(rule, n_classes, sparse):
     X, y = stream(80, n_classes)
     codes = (2 * y - 1 if n_classes == 2 else y).astype(float)
-    loop = learn_two if n_classes == 2 else learn_many
-    rows = (sp.csr_array(X).data, sp.csr_array(X).indices, sp.csr_array(X).indptr) if sparse else (X, None, None)
+    loop = learn_two if n_classes == 2 else learn_multiclass
+    rows = make_rows(sp.csr_array(X) if sparse else X, 1.0)
+    asking = Asking(QUERIES.index(rule["query"]), draws_of(0, 80), rule.get("delta", 1.0),
+                    rule.get("query_rate", 0.0), rule.get("label_budget", NO_LIMIT))  # fmt: skip
 
     def run(function, labels, record):
-        W, counts = np.zeros((1 if n_classes == 2 else n_classes, 5)), np.zeros(4, dtype=np.int64)
-        settings = rule.get("delta", 1.0), rule.get("query_rate", 0.0), rule.get("label_budget", NO_BUDGET)
-        function(*rows, labels, NO_ORDER, W, np.empty((0, 5)), counts, record, 1.0, 1, np.ones(3), -1.0,
-                 QUERIES.index(rule["query"]), draws_of(0, 80), *settings)  # fmt: skip
+        W, counts = np.zeros((5, 1 if n_classes == 2 else n_classes)), np.zeros(5, dtype=np.int64)
+        state = State(W, np.empty((5, 0)), counts)
+        function(rows, labels, IN_ORDER, np.ones(80), make_rule("PA-I"), asking, state, record)
         return W
 
     record = np.zeros((80, 2))

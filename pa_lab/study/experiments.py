@@ -9,7 +9,6 @@ import time
 import warnings
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from itertools import chain, product
 from multiprocessing import get_context
 
@@ -220,14 +219,7 @@ def trace(model, X, y):
     if classifies and len(np.unique(y)) > 2:
         raise ValueError("trace is for two classes: with more, a step has no single score.")
     record = np.zeros((X.shape[0], 2))
-    params = model.get_params()
-    model.set_params(max_iter=1, shuffle=False, warm_start=False)
-    model._stream = partial(model._stream, trace=record)  # shadows the method for this one call
-    try:
-        model.fit(X, y)
-    finally:
-        del model._stream
-        model.set_params(**params)
+    model._fit_traced(X, y, record)
     p, tau = record.T
     if classifies:
         losses = np.vectorize(hinge, otypes=[float])(np.where(np.equal(y, model.classes_[1]), 1.0, -1.0), p)

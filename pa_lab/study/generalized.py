@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import pdist, squareform
 
-from pa_lab.active import ALL, NO_BUDGET, NO_DRAWS
-from pa_lab.batch import learn_batches
-from pa_lab.linear import PAClassifier
-from pa_lab.rules import VARIANTS
+from pa_lab import PAClassifier
+from pa_lab.passes import State, learn_batches
+from pa_lab.queries import ASK_ALL
+from pa_lab.rows import make_gram_rows
+from pa_lab.rules import make_rule
 from pa_lab.study.experiments import flip_labels, grid, sweep
 from pa_lab.study.metrics import scores
 from pa_lab.study.published import decide
@@ -72,12 +73,11 @@ def kernel_pass(K, y, order, method, C, batch_size):
     """
     if not len(order):
         raise ValueError(f"order must name at least one row to learn from; got {order!r}.")
-    n, trace, W = len(K), np.zeros((len(order), 2)), np.zeros((1, len(K) + 1))
-    learn_batches(
-        K, None, np.zeros((1, n)), y.astype(float), order, W, np.empty((0, n + 1)), np.zeros(5, np.int64), trace, 1.0,
-        VARIANTS.index(METHODS[method]), np.full(2, float(C)), -1.0, ALL, NO_DRAWS, 1.0, 0.0, NO_BUDGET, batch_size,
-    )  # fmt: skip
-    return trace, W[0]
+    n, trace = len(K), np.zeros((len(order), 2))
+    state = State(np.zeros((n + 1, 1)), np.empty((n + 1, 0)), np.zeros(5, np.int64))
+    rows, rule = make_gram_rows(K, np.zeros((n, 1)), norm_one=1.0), make_rule(METHODS[method])
+    learn_batches(rows, y.astype(float), order, np.full(n, float(C)), rule, ASK_ALL, state, trace, batch_size)
+    return trace, state.weights[:, 0]
 
 
 def predict(K, rows, w):

@@ -12,9 +12,9 @@ from numba import njit
 from scipy import stats
 from sklearn.svm import SVC
 
-from pa_lab.active import MARGIN, NO_DRAWS, query_probability
 from pa_lab.linear import PAClassifier
-from pa_lab.rows import dot
+from pa_lab.queries import MARGIN, NO_DRAWS, query_probability
+from pa_lab.rows import dot_vector
 from pa_lab.rules import PA2, VARIANTS, hinge, step
 from pa_lab.study.experiments import cached_fit, flip_labels
 from pa_lab.study.metrics import best_threshold, scores
@@ -139,9 +139,9 @@ def scored_rows(data, road=0):
 @njit(cache=True, error_model="numpy")
 def decide(X, w):
     """Decision values ``X w``; a product by BLAS shares the cores with whatever else runs and is slower here."""
-    W, decision = w.reshape(1, -1), np.empty(len(X))
+    decision = np.empty(len(X))
     for i in range(len(X)):
-        decision[i] = dot(X, i, W, 0)
+        decision[i] = dot_vector(X, i, w)
     return decision
 
 

@@ -1,14 +1,15 @@
 """Which labels to ask for: the query rules.
 
-``"all"`` asks always; ``"margin"`` with probability ``delta / (delta + |p|)``, so most where the score ``p`` is least
-sure (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate;
+``"all"`` asks always; ``"margin"`` with probability ``delta / (delta + |p|)``, so most often where the score ``p`` is
+close to 0 (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate;
 ``"threshold"`` exactly where ``|p| <= delta``.
 
-Inside ``fit`` the compiled loop asks, and reads no other label. Where a person or a service labels,
+Inside ``fit`` the compiled pass asks, and reads no other label. Where a person or a service labels,
 ``should_query(X)`` says which rows to ask for and ``partial_fit(X, y, asked=True)`` takes the answers.
 """
 
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,9 +19,22 @@ from pa_lab.undo import all_or_nothing
 
 QUERIES = ("all", "margin", "random", "threshold")
 ALL, MARGIN, RANDOM, THRESHOLD = range(4)
-SEEN, UPDATES, MISTAKES, QUERIED, UNANSWERED = range(5)  # a learner's counters
-NO_BUDGET = np.iinfo(np.int64).max
+N_SEEN, N_UPDATES, N_MISTAKES, N_QUERIES, N_UNANSWERED = range(5)  # a learner's counters
+NO_LIMIT = np.iinfo(np.int64).max
 NO_DRAWS = np.empty(0)
+
+
+class Asking(NamedTuple):
+    """A query rule as the compiled passes take it: ``draws`` holds a uniform number for each example of the pass."""
+
+    query: int
+    draws: np.ndarray
+    delta: float
+    rate: float
+    budget: int
+
+
+ASK_ALL = Asking(ALL, NO_DRAWS, 1.0, 0.0, NO_LIMIT)
 
 
 class _Delta(Interval):
@@ -39,7 +53,7 @@ QUERY_CONSTRAINTS = {
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def query_probability(query, p, delta, query_rate):
+def query_probability(query, p, delta, rate):
     """Probability that the label of an example with score ``p`` is asked for.
 
     >>> query_probability(MARGIN, -3.0, 1.0, 0.0)
@@ -48,18 +62,18 @@ def query_probability(query, p, delta, query_rate):
     if query == MARGIN:
         return delta / (delta + abs(p))
     if query == RANDOM:
-        return query_rate
+        return rate
     if query == THRESHOLD:
         return 1.0 if abs(p) <= delta else 0.0
     return 1.0
 
 
-class Asks:
+class QueryMixin:
     """`should_query` for a classifier with the parameters of `QUERY_CONSTRAINTS`.
 
-    The class has ``_counts`` and ``_query_rng``, set by its ``_begin_counts()`` and shown by ``_publish()``, and gives
-    ``_rows(X, reset)``, the rows checked, and ``_scores(X)``, the score the query rules look at: 0 before the first
-    label.
+    The class has counters ``_counts``, set by ``_begin_counts()``, and random streams ``_rng(use)``. It gives
+    ``_rows(X, reset)``, the rows checked, and ``_query_scores(X)``, the scores the query rules look at: 0 before the
+    first label.
     """
 
     def _validate_params(self):
@@ -67,10 +81,10 @@ class Asks:
         if self.query == "random" and self.query_rate is None:
             raise ValueError("query='random' needs query_rate, the share of the labels to ask for; got None.")
 
-    def _query_settings(self):
-        """``query``, ``delta``, ``query_rate`` and ``label_budget`` as the compiled loops take them."""
-        budget = NO_BUDGET if self.label_budget is None else min(self.label_budget, NO_BUDGET)
-        return QUERIES.index(self.query), float(self.delta), float(self.query_rate or 0.0), budget
+    def _asking(self):
+        """The query rule, without draws."""
+        budget = NO_LIMIT if self.label_budget is None else min(self.label_budget, NO_LIMIT)
+        return Asking(QUERIES.index(self.query), NO_DRAWS, float(self.delta), float(self.query_rate or 0.0), budget)
 
     @all_or_nothing
     def should_query(self, X):
@@ -104,21 +118,15 @@ class Asks:
         X = self._rows(X, reset=fresh, ensure_all_finite=True)
         if fresh:
             self._begin_counts()
-        query, delta, query_rate, budget = self._query_settings()
-        draws = np.zeros(X.shape[0]) if query == ALL else self._query_rng.random(X.shape[0])
-        p = self._scores(X)
-        asked = np.array([u < query_probability(query, v, delta, query_rate) for u, v in zip(draws, p, strict=True)])
-        asked &= np.cumsum(asked) <= budget - self._counts[QUERIED]
+        rule = self._asking()
+        draws = np.zeros(X.shape[0]) if rule.query == ALL else self._rng("query").random(X.shape[0])
+        p = self._query_scores(X)
+        asked = np.array([
+            u < query_probability(rule.query, v, rule.delta, rule.rate) for u, v in zip(draws, p, strict=True)
+        ])  # fmt: skip
+        asked &= np.cumsum(asked) <= rule.budget - self._counts[N_QUERIES]
         counts = self._counts.copy()
-        counts[SEEN] += len(asked)
-        counts[[QUERIED, UNANSWERED]] += asked.sum()
+        counts[N_SEEN] += len(asked)
+        counts[[N_QUERIES, N_UNANSWERED]] += asked.sum()
         self._counts = counts
-        self._publish()
         return asked
-
-    def _take_answers(self, n_rows, counts):
-        """Take rows already counted by `should_query` out of ``counts``: the loop will count them."""
-        if n_rows > counts[UNANSWERED]:
-            raise ValueError(f"y holds {n_rows} labels with asked=True, but only {counts[UNANSWERED]} of those that "
-                             "should_query asked for are still without an answer.")  # fmt: skip
-        counts[[SEEN, QUERIED, UNANSWERED]] -= n_rows
