@@ -49,13 +49,13 @@ notebooks: $(STAMP) $(FRESH)
 	fi
 
 bench: $(STAMP) $(FRESH)  ## Measure speed against other implementations
-	@$(PY) tests/bench.py
+	@$(PY) tests/bench/bench.py
 
 faults: $(STAMP) $(FRESH)  ## Kill, fill the disk and run twice at once; a rerun must not tell
-	@$(PY) tests/faults.py
+	@$(PY) tests/faults/faults.py
 
 again: $(STAMP) $(FRESH)  ## Run the study again, with other BLAS code and threads; it must come out the same
-	@$(PY) tests/again.py $(ONLY)
+	@$(PY) tests/faults/again.py $(ONLY)
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -34,7 +34,7 @@ from pa_lab.queries import (
     QueryMixin,
 )
 from pa_lab.rules import VARIANTS, make_rule
-from pa_lab.undo import all_or_nothing
+from pa_lab.undo import all_or_nothing, before_or_after
 
 SHARED_CONSTRAINTS = {
     "variant": [StrOptions(set(VARIANTS))],
@@ -210,6 +210,7 @@ class OnlineEstimator(BaseEstimator):
     @all_or_nothing
     def _fit_traced(self, X, y, trace):
         """Fit in one pass over the rows as they stand and record every step; see `pa_lab.passes.run`."""
+        self._validate_params()
         return self._learn_rows(*self._prepare(X, y, None, starts=True), trace=trace)
 
     def _learn_passes(self, X, y, C, rule):
@@ -372,6 +373,7 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         codes = encode(y, self.classes_)
         return self._learn_rows(X, codes, self._C_by_row(codes, sample_weight), make_rule(self.variant), asked)
 
+    @before_or_after
     def decision_function(self, X):
         """Scores ``w . x``: above 0 stands for ``classes_[1]``; with more than two classes the highest wins.
 
@@ -387,6 +389,7 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         scores = self._checked_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @before_or_after
     def predict(self, X):
         """Predicted labels, an array of shape (n_samples,); parameters as for `decision_function`."""
         scores = self._checked_scores(X)
@@ -473,6 +476,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         C = float(self.C) * check_weights(sample_weight, np.zeros(len(y), np.intp), self.variant)
         return X, y, C, make_rule(self.variant, self.epsilon)
 
+    @before_or_after
     def predict(self, X):
         """Predicted targets, an array of shape (n_samples,); parameters as for `PAClassifier.decision_function`."""
         check_is_fitted(self)

@@ -13,10 +13,8 @@ def stream(n: int = 40, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
 
     Parameters
     ----------
-    n : int, default=40
-        Number of points.
-    seed : int, default=7
-        Seed of the random generator. The same seed gives the same points.
+    n : int, default=40. Number of points.
+    seed : int, default=7. Seed of the random generator. The same seed gives the same points.
 
     Returns
     -------

@@ -21,7 +21,7 @@ def main():
     fits = {n: lambda n=n: PAClassifier().fit(data.X_train[:n], data.y_train[:n]) for n in sizes}
     for n, seconds in medians(fits, runs=15).items():
         row(f"PAClassifier.fit, {n:,} rows", 1000 * seconds, "ms")
-    runs = [experiments.apart(experiments.stream_cost, MARKS) for _ in range(3)]
+    runs = [experiments.in_new_process(experiments.stream_cost, MARKS) for _ in range(3)]
     learning, total = (np.median([run[part] for run in runs], axis=0) for part in ("learning", "total"))
     for n, a, b in zip(MARKS, learning, total, strict=True):
         row(f"stream, {n:,} rows, processor time to learn", a, "s")

@@ -1,4 +1,4 @@
-"""Speed, measured side by side: `make bench` runs the `main` of every `tests/bench_*.py`.
+"""Speed, measured side by side: `make bench` runs the `main` of every `bench_*.py` in this folder.
 
 Machines are noisy, so what is compared alternates in one process after a warm-up, and medians and ratios are told.
 """

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pa_lab.study.datasets import cache_folder
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MADE = ("report/results/*.json", "figures/*.svg")
 OTHER = {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
 
