@@ -65,6 +65,14 @@ def test_twice_the_step_breaks_theorem_2():
     assert totals[2.0][-1] > 2.0 * bound[-1]
 
 
+@pytest.mark.parametrize("options", [{"variant": "PA-I"}, {"query": "margin", "random_state": 0}])
+def test_a_score_of_0_predicts_minus_one(options):
+    X, u = np.array([[1.0], [-1.0]]), np.zeros(1)
+    for label, mistakes in ((1, 1), (-1, 0)):
+        run = bounds.along(PAClassifier(fit_intercept=False, **options), X, label * np.array([1, -1]), u)
+        assert run["observed"][0] == mistakes
+
+
 @pytest.mark.parametrize("rho", [1.0, 2.0, 8.0])
 @VARIANT
 def test_active_bounds_hold_on_average(variant, rho):
