@@ -391,13 +391,14 @@ class Budget(Expansion):
         self.W, self.drift = self.held.W, np.zeros((b, 0))
         n_matrices = {NEAREST: 1, PROJECTION: 2}.get(policy, 0)
         self.matrices = tuple(np.zeros((b, b)) for _ in range(n_matrices))  # K, Q
-        self.spare, self.shares = tuple(np.empty((0, 0)) for _ in self.matrices), False
+        self.spare = tuple(np.empty((0, 0)) for _ in self.matrices)
+        self.forked = self.shares = False
 
     def fork(self):
         """Return a model that learns on; it shares ``K`` and ``Q`` up to its first exchange."""
         new = super().fork()
         new.held = Held(*(array.copy() for array in self.held))
-        new.W, new.shares = new.held.W, True
+        new.W, new.forked, new.shares = new.held.W, True, True
         if self.matrices and not len(self.spare[0]):
             new.spare = tuple(np.empty_like(matrix) for matrix in self.matrices)
         return new
@@ -425,7 +426,7 @@ class Budget(Expansion):
             new = np.flatnonzero(before != self.held.ids)
             come = self.held.ids[new]
             self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come,
-                             block.undo if self.shares else None)  # fmt: skip
+                             block.undo if self.forked else None)  # fmt: skip
             if in_spare:
                 self.matrices, self.spare, self.shares = self.spare, self.matrices, False
         return sums
