@@ -87,7 +87,7 @@ def test_the_package_declares_what_it_imports_and_no_more():
     learners = imported(path.read_text() for path in (ROOT / "pa_lab").glob("*.py")) - {"pa_lab"}
     study = imported(path.read_text() for path in (ROOT / "pa_lab/study").glob("*.py")) - {"pa_lab"}
     needed, extras = PROJECT["dependencies"], PROJECT["optional-dependencies"]
-    assert modules(needed) == learners - {"llvmlite"}  # which is a part of numba
+    assert modules(needed) == learners
     assert modules(extras["study"]) == study - modules(needed)
     assert modules([*needed, *extras["study"], *extras["test"]]) == modules(requirements()[:-1]) - FOR_THE_READER
 
