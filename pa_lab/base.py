@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.model_selection import train_test_split
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -56,6 +56,14 @@ class OnlineEstimator(BaseEstimator):
     """A learner that reads its rows as a stream, keeps count, and stays as it was when a call fails."""
 
     _settled = ("average",)  # parameters that cannot change once there are weights
+
+    def __new__(cls, *args, **options):
+        """Make an estimator, unless it is asked for by the name that scikit-learn has for a rule."""
+        if "loss" in options:
+            raise TypeError(f"{cls.__name__} has no parameter loss; got {options['loss']!r}. variant='PA-I' is "
+                            "scikit-learn's 'hinge' or 'epsilon_insensitive', variant='PA-II' the squared one; the "
+                            "README's table 'Coming from scikit-learn or river' has the other names.")  # fmt: skip
+        return super().__new__(cls)
 
     # ---- counters and random streams
 
@@ -105,6 +113,15 @@ class OnlineEstimator(BaseEstimator):
 
     # ---- checked input
 
+    def _validate_params(self):
+        """Check the parameters; a number for ``variant`` was probably meant for ``C``."""
+        if isinstance(self.variant, Real) and not isinstance(self.variant, bool):
+            raise InvalidParameterError(
+                f"The 'variant' parameter of {type(self).__name__} comes first and must be one of "
+                f"{', '.join(map(repr, VARIANTS))}. Got {self.variant!r} instead: for the aggressiveness write "
+                f"C={self.variant!r}; help({type(self).__name__}) has the table of parameters.")  # fmt: skip
+        super()._validate_params()
+
     def _check_changes(self):
         """Check parameters that changed between two calls of `partial_fit`, which scikit-learn leaves to `fit`."""
         values = [getattr(self, name) for name in self._parameter_constraints]
@@ -130,6 +147,7 @@ class OnlineEstimator(BaseEstimator):
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X = self._rows(X, reset)
         if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iufb"):
+            refuse_many_columns(y, self._many_targets)
             y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, y
@@ -138,6 +156,10 @@ class OnlineEstimator(BaseEstimator):
         """Rows as the passes want them: C-contiguous, or CSR with sorted indices and no duplicates."""
         if not reset and not ensure_all_finite and self._needs_no_check(X):
             return X
+        if hasattr(X, "__dask_graph__"):
+            raise TypeError("X is a Dask collection, which would be loaded whole: wrap the model in "
+                            "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
+                            "(X.compute() loads it all).")  # fmt: skip
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                           ensure_all_finite=ensure_all_finite)  # fmt: skip
         if hasattr(X, "indptr"):
@@ -266,6 +288,11 @@ class OnlineEstimator(BaseEstimator):
 
 class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
     """A learner of two or more classes."""
+
+    _many_targets = (
+        "for several labels a row (multilabel) wrap the model in sklearn.multiclass.OneVsRestClassifier, which trains "
+        "one copy for each label."
+    )
 
     _parameter_constraints = (
         SHARED_CONSTRAINTS
@@ -441,6 +468,11 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """A learner of real targets, with an epsilon-insensitive tube."""
 
+    _many_targets = (
+        "for several targets a row wrap the model in sklearn.multioutput.MultiOutputRegressor, which trains one copy "
+        "for each target."
+    )
+
     _parameter_constraints = SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -502,6 +534,16 @@ def as_generator(random_state):
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(np.iinfo(np.int32).max)
     return np.random.default_rng(random_state)
+
+
+def refuse_many_columns(y, advice):
+    """Raise, with the advice, if ``y`` has several values a row: an array, a matrix, a frame or a list of lists."""
+    if isinstance(y, list) and y and isinstance(y[0], list | tuple | set | np.ndarray):
+        shape = (len(y), max(np.size(list(row)) for row in y))
+    else:
+        shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead: {advice}")
 
 
 def at_least_two(classes, name="y"):

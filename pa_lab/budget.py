@@ -1,11 +1,11 @@
 """Kernel passive-aggressive learning with at most ``b`` vectors: what to do when one more would be too many.
 
-When an update at the example ``t`` would exceed the budget, the vector ``r`` is given up and the coefficients of the
-vectors in ``V`` are chosen anew, so as to solve
+When an update at the example ``t`` would exceed the budget, the vector ``r`` is given up and the weights of the vectors
+in ``V`` are chosen anew, so as to solve
 
     min over r and beta of 1/2 ||f - f_t||^2 + C xi   with  y f(x_t) >= 1 - xi,   f = f_t - a_r k_r + sum_V beta_i k_i
 
-(Wang and Vucetic, 2010, for PA-I; here for every variant, with the variant's own penalty on ``xi``). ``V`` is ``t``
+(Wang and Vucetic, 2010, for PA-I; here for every variant, with the variant's own price of slack). ``V`` is ``t``
 alone ("removal"), ``t`` and the nearest other vector to ``r`` ("nearest"), or all but ``r`` ("projection").
 
 For a given ``r`` the solution has two orthogonal parts. The first projects ``a_r k_r`` on the span of ``V``; what is
@@ -14,118 +14,206 @@ of ``k_t`` on the span. If ``r`` is not ``t``, then ``k_t`` lies in the span: pr
 step is the usual one, and the best ``r`` has the least ``D``. It is set against giving up ``t`` itself, where nothing
 is lost but the step is along the projection of ``k_t``, of squared norm ``q``. Nothing here supposes ``k(x, x) = 1``.
 
-With several classes ``a_r`` is a vector of coefficients and ``a_r^2`` its squared norm.
-
-Glossary: ``K`` kernel values among the vectors, ``Q`` its inverse, ``W`` coefficients by class and vector.
+With several classes ``a_r`` is a vector of weights and ``a_r^2`` its squared norm; an example may then ask for a step
+in several outputs at once.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.linalg import cho_solve
 
-from pa_lab.expansion import Expansion, pivoted_cholesky
-from pa_lab.passes import State, learn_multiclass, learn_two
+from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
+from pa_lab.kernels import Vectors
+from pa_lab.passes import State, learn_multiclass, learn_one_vs_rest, learn_two
 from pa_lab.queries import N_SEEN, N_UPDATES, Asking
-from pa_lab.rows import Rows, dot
-from pa_lab.rules import step, step_cost
+from pa_lab.rows import Rows, dot_vector
+from pa_lab.rules import loss_of, step, step_cost
 
 POLICIES = ("removal", "nearest", "projection", "oldest", "smallest")
 REMOVAL, NEAREST, PROJECTION, OLDEST, SMALLEST = range(5)
 DEPENDENT = 1e-10  # a vector closer than this (squared, relative) to the span of others counts as in it
 
 
+class Held(NamedTuple):
+    """What is held within a budget of ``b`` vectors, in arrays that the loops change in place.
+
+    ``n`` holds the number of vectors and how many exchanges `Inverse` is still good for; ``W`` of shape (b, n_outputs)
+    the weights; ``ids`` the vectors' numbers in the stream and ``came`` when each came; ``norms`` their ``k(s, s)``;
+    ``near`` the vector nearest to each, if the policy wants to know.
+    """
+
+    n: np.ndarray
+    W: np.ndarray
+    ids: np.ndarray
+    came: np.ndarray
+    norms: np.ndarray
+    near: np.ndarray
+
+
+class Pairs(NamedTuple):
+    """What "nearest" needs besides: the kernel values ``K`` of the vectors, of shape (b, b)."""
+
+    K: np.ndarray
+
+
+class Inverse(NamedTuple):
+    """What "projection" needs besides: the kernel values ``K`` of the vectors and their inverse ``Q``."""
+
+    K: np.ndarray
+    Q: np.ndarray
+
+
+class Step(NamedTuple):
+    """The step that an example asks for: kernel values ``k`` with the vectors, its own ``norm`` and ``C``.
+
+    ``move`` holds the change of each output's score function in units of ``k_t`` and ``losses`` the loss behind it.
+    With the right class set against a wrong one both move by the same loss, and ``times`` is 2; else it is 1.
+    """
+
+    k: np.ndarray
+    norm: float
+    C: float
+    move: np.ndarray
+    losses: np.ndarray
+    times: float
+
+
 @njit(cache=True, error_model="numpy")
-def weight(W, r):
-    """Squared norm of the coefficients of vector ``r`` over the classes."""
+def cost_along(variant, wanted, q):
+    """Return the objective of the step taken along a direction of squared norm ``q``, summed over the outputs."""
     total = 0.0
-    for k in range(W.shape[0]):
-        total += W[k, r] * W[k, r]
+    for loss in wanted.losses:
+        total += step_cost(variant, loss, wanted.times * q, wanted.C)
+    return total / wanted.times
+
+
+@njit(cache=True, error_model="numpy")
+def move_along(variant, wanted, q, output):
+    """Return the move of an output along a direction of squared norm ``q`` instead of ``norm``."""
+    if wanted.losses[output] == 0.0:
+        return 0.0
+    shorter = step(variant, wanted.losses[output], wanted.times * q, wanted.C)
+    return wanted.move[output] * shorter / step(variant, wanted.losses[output], wanted.times * wanted.norm, wanted.C)
+
+
+@njit(cache=True, error_model="numpy")
+def gives_up_example(wanted, variant, q, lost):
+    """Whether to give up the example itself, with a step along ``q``, is better than to give up a vector.
+
+    ``q`` is the squared norm of the direction then left, ``lost`` the squared norm of what goes with the vector.
+    """
+    return cost_along(variant, wanted, q) < cost_along(variant, wanted, wanted.norm) + 0.5 * lost
+
+
+@njit(cache=True, error_model="numpy")
+def squared_weight(W, r):
+    """Return the squared norm of the weights of vector ``r`` over the outputs."""
+    total = 0.0
+    for output in range(W.shape[1]):
+        total += W[r, output] * W[r, output]
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def nearest_to(K, k_r, r):
-    """The vector nearest to one with kernel values ``k_r``, other than ``r``; -1 if there is none."""
+def nearest_to(norms, k, r):
+    """Return the vector nearest to one with kernel values ``k``, other than ``r``; -1 if there is none."""
     best, found = np.inf, -1
-    for j in range(K.shape[0]):
-        if j != r and K[j, j] - 2.0 * k_r[j] < best:
-            best, found = K[j, j] - 2.0 * k_r[j], j
+    for j in range(norms.shape[0]):
+        if j != r and norms[j] - 2.0 * k[j] < best:
+            best, found = norms[j] - 2.0 * k[j], j
     return found
 
 
 @njit(cache=True, error_model="numpy")
-def project_on_pair(K, k_t, k_tt, r, j):
-    """Coefficients on ``t`` and ``j`` of the projection of ``k_r`` on their span, and the squared distance to it.
+def project_on_pair(held, K, wanted, r, j):
+    """Project ``k_r`` on the span of ``k_t`` and ``k_j``: coefficients on ``t`` and ``j``, squared distance to it.
 
     ``j`` is left out if it is -1 or if ``t`` alone spans it.
     """
-    det = k_tt * K[j, j] - k_t[j] * k_t[j] if j >= 0 else 0.0
-    if j < 0 or det <= DEPENDENT * k_tt * K[j, j]:
-        return k_t[r] / k_tt, 0.0, max(0.0, K[r, r] - k_t[r] * k_t[r] / k_tt)
-    on_t = (K[j, j] * k_t[r] - k_t[j] * K[r, j]) / det
-    on_j = (k_tt * K[r, j] - k_t[j] * k_t[r]) / det
-    return on_t, on_j, max(0.0, K[r, r] - on_t * k_t[r] - on_j * K[r, j])
+    k, norm, norms = wanted.k, wanted.norm, held.norms
+    det = norm * norms[j] - k[j] * k[j] if j >= 0 else 0.0
+    if j < 0 or det <= DEPENDENT * norm * norms[j]:
+        return k[r] / norm, 0.0, max(0.0, norms[r] - k[r] * k[r] / norm)
+    on_t = (norms[j] * k[r] - k[j] * K[r, j]) / det
+    on_j = (norm * K[r, j] - k[j] * k[r]) / det
+    return on_t, on_j, max(0.0, norms[r] - on_t * k[r] - on_j * K[r, j])
 
 
 @njit(cache=True, error_model="numpy")
-def by_pairs(W, move, K, near, k_t, k_tt, variant, loss, times, C):
-    """Removal (``near`` empty) and nearest: change ``W`` and ``move``, return the vector given up, -1 for ``t``."""
-    r, lost, pairs = -1, np.inf, near.shape[0] > 0
-    for j in range(K.shape[0]):
-        loses = weight(W, j) * project_on_pair(K, k_t, k_tt, j, near[j] if pairs else -1)[2]
+def exchange_by_removal(held, wanted, variant):
+    """Removal: change the move, return the vector given up, -1 for the example itself."""
+    k, norm, r, lost = wanted.k, wanted.norm, -1, np.inf
+    for j in range(held.W.shape[0]):
+        loses = squared_weight(held.W, j) * max(0.0, held.norms[j] - k[j] * k[j] / norm)
         if loses < lost:
             r, lost = j, loses
-    beside, q = -1, 0.0  # where the step goes, and its squared norm, if t itself is given up
-    if pairs:
-        beside = nearest_to(K, k_t, -1)
-        q = k_t[beside] * k_t[beside] / K[beside, beside]
-    if step_cost(variant, loss, times * q, C) < step_cost(variant, loss, times * k_tt, C) + 0.5 * lost:
-        shorter = step(variant, loss, times * q, C) / step(variant, loss, times * k_tt, C)
-        for k in range(W.shape[0]):
-            if beside >= 0:
-                W[k, beside] += move[k, 0] * shorter * k_t[beside] / K[beside, beside]
+    if gives_up_example(wanted, variant, 0.0, lost):
         return -1
-    j = near[r] if pairs else -1
-    on_t, on_j, _ = project_on_pair(K, k_t, k_tt, r, j)
-    for k in range(W.shape[0]):
-        move[k, 0] += W[k, r] * on_t
-        if j >= 0:
-            W[k, j] += W[k, r] * on_j
+    for output in range(held.W.shape[1]):
+        wanted.move[output] += held.W[r, output] * (k[r] / norm)
     return r
 
 
 @njit(cache=True, error_model="numpy")
-def by_projection(W, move, Q, v, k_t, k_tt, variant, loss, times, C):
-    """Projection, with ``v = Q k_t``: change ``W``, ``move`` and ``Q``, return the vector given up, -1 for ``t``.
+def exchange_by_pairs(held, K, wanted, variant):
+    """Nearest: change weights and move, return the vector given up, -1 for the example itself."""
+    W, r, lost = held.W, -1, np.inf
+    for j in range(W.shape[0]):
+        loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, held.near[j])[2]
+        if loses < lost:
+            r, lost = j, loses
+    beside = nearest_to(held.norms, wanted.k, np.int64(-1))  # where the step goes, if the example itself is given up
+    on_beside = wanted.k[beside] / held.norms[beside]
+    q = wanted.k[beside] * on_beside
+    if gives_up_example(wanted, variant, q, lost):
+        for output in range(W.shape[1]):
+            W[beside, output] += move_along(variant, wanted, q, output) * on_beside
+        return -1
+    on_t, on_j, _ = project_on_pair(held, K, wanted, r, held.near[r])
+    for output in range(W.shape[1]):
+        wanted.move[output] += W[r, output] * on_t
+        if held.near[r] >= 0:
+            W[held.near[r], output] += W[r, output] * on_j
+    return r
 
-    With ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by ``-v / s`` and
-    ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse distance.
+
+@njit(cache=True, error_model="numpy")
+def exchange_by_projection(held, Q, wanted, variant):
+    """Projection: change weights, move and ``Q``, return the vector given up, -1 for the example itself.
+
+    With ``v = Q k_t`` and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by
+    ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse
+    squared distance.
     """
-    b, r, lost, s = Q.shape[0], 0, np.inf, k_tt
+    W, move, k, b = held.W, wanted.move, wanted.k, Q.shape[0]
+    v, c = np.empty(b), np.empty(b)
+    s = wanted.norm
     for j in range(b):
-        s -= k_t[j] * v[j]
-    spanned = s <= DEPENDENT * k_tt
+        v[j] = dot_vector(Q, j, k)
+        s -= k[j] * v[j]
+    spanned = s <= DEPENDENT * wanted.norm
+    r, lost = 0, np.inf
     if not spanned:
         for j in range(b):
-            loses = weight(W, j) / (Q[j, j] + v[j] * v[j] / s)
+            loses = squared_weight(W, j) / (Q[j, j] + v[j] * v[j] / s)
             if loses < lost:
                 r, lost = j, loses
-    q = k_tt - max(s, 0.0)
-    if spanned or step_cost(variant, loss, times * q, C) < step_cost(variant, loss, times * k_tt, C) + 0.5 * lost:
-        shorter = step(variant, loss, times * q, C) / step(variant, loss, times * k_tt, C)
-        for k in range(W.shape[0]):
+    q = wanted.norm - max(s, 0.0)
+    if spanned or gives_up_example(wanted, variant, q, lost):
+        for output in range(W.shape[1]):
+            along = move_along(variant, wanted, q, output)
             for j in range(b):
-                W[k, j] += move[k, 0] * shorter * v[j]
+                W[j, output] += along * v[j]
         return -1
-    c = np.empty(b)
     for j in range(b):
         c[j] = Q[j, r] + v[j] * v[r] / s
     c_t, c_r = -v[r] / s, c[r]
-    for k in range(W.shape[0]):
+    for output in range(W.shape[1]):
         for j in range(b):
             if j != r:
-                W[k, j] -= W[k, r] * c[j] / c_r
-        move[k, 0] -= W[k, r] * c_t / c_r
+                W[j, output] -= W[r, output] * c[j] / c_r
+        move[output] -= W[r, output] * c_t / c_r
     for i in range(b):  # the inverse with t joined and r gone, in whose place t comes
         joined, gone = v[i] / s, c[i] / c_r
         for j in range(b):
@@ -137,104 +225,155 @@ def by_projection(W, move, Q, v, k_t, k_tt, variant, loss, times, C):
 
 
 @njit(cache=True, error_model="numpy")
-def enter(W, K, near, r, move, k_t, k_tt):
-    """Put an example in place ``r`` and keep the list of nearest vectors right."""
-    for j in range(K.shape[0]):
-        K[r, j] = K[j, r] = k_t[j]
-    K[r, r] = k_tt
-    W[:, r] = move[:, 0]
+def update_nearest(held, K, r):
+    """Bring the list of nearest vectors up to date, once the vector in place ``r`` is another one."""
+    near, norms = held.near, held.norms
     for j in range(near.shape[0]):
         if j == r or near[j] == r or near[j] < 0:
-            near[j] = nearest_to(K, K[j], j)
-        elif k_tt - 2.0 * K[j, r] < K[near[j], near[j]] - 2.0 * K[j, near[j]]:
+            near[j] = nearest_to(norms, K[j], j)
+        elif norms[r] - 2.0 * K[j, r] < norms[near[j]] - 2.0 * K[j, near[j]]:
             near[j] = r
 
 
 @njit(cache=True, error_model="numpy")
-def loss_of(y, scores, move, epsilon):
-    """The loss behind a step: of a score for a target, or of the margin between the two classes that move."""
-    if scores.shape[0] == 1:
-        return abs(y - scores[0, 0]) - max(epsilon, 0.0)
-    margin = 0.0
-    for k in range(scores.shape[0]):
-        if move[k, 0] != 0.0:
-            margin += scores[k, 0] if k == int(y) else -scores[k, 0]
-    return abs(1.0 - margin)
+def put_values(K, r, k):
+    """Put the kernel values of a new vector in place ``r``."""
+    for j in range(K.shape[0]):
+        K[r, j] = K[j, r] = k[j]
 
 
 @njit(cache=True, error_model="numpy")
-def learn_block(at, gram, KB, y, numbers, W, K, Q, near, held, came, state, C, rule, asking, counts, trace, policy):
-    """Pass the examples of a block, from ``at`` on, through the linear pass one by one, within the budget.
+def copy_into(target, source):
+    """Copy a matrix."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
 
-    ``KB`` holds the kernel values of the block with the vectors and ``gram`` those within the block; ``numbers`` and
-    ``held`` are the examples' and vectors' numbers in the stream, ``came`` when a vector came. ``state`` holds how many
-    vectors there are and how many exchanges ``Q`` is good for. Everything is changed in place.
-    Returns where it stopped, before the end if ``Q`` has to be made anew, a number that is finite exactly if every
-    score was, and the sum of the losses.
+
+@njit(cache=True, error_model="numpy")
+def losses_behind(rule, y, scores, move, one_vs_rest, losses):
+    """Fill in the loss behind the move of each output; see `Step`."""
+    right, margin = int(y), 0.0
+    for output in range(scores.shape[0]):
+        losses[output] = 0.0
+        if move[output] != 0.0:
+            margin += scores[output] if output == right else -scores[output]
+    for output in range(scores.shape[0]):
+        if move[output] == 0.0:
+            continue
+        if scores.shape[0] == 1:
+            losses[output] = loss_of(rule, y, scores[output])
+        elif one_vs_rest:
+            losses[output] = loss_of(rule, 1.0 if output == right else -1.0, scores[output])
+        else:
+            losses[output] = loss_of(rule, 1.0, margin)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def learn_block(start, gram, KB, y, ids, C, rule, asking, counts, trace, held, policy, alone, pairs, inverse, spare,
+                two, several):  # fmt: skip
+    """Pass the examples of a block, from ``start`` on, through the linear pass one by one, within the budget.
+
+    ``KB`` holds the kernel values of the block with the vectors and ``gram`` those within the block. ``spare`` has a
+    matrix for each of `Pairs` or `Inverse`, to take its place at the first exchange, so that the old one stays as it
+    is; or empty matrices. What does not apply is None, and the compiler drops its part: ``alone`` stands for the
+    policy "removal", ``pairs`` for "nearest", ``inverse`` for "projection", ``two`` for a single output; ``several``
+    says of several outputs whether each class is learnt against the rest.
+
+    Returns where it stopped, before the end if the inverse has to be made anew, a number that is finite exactly if
+    every score was, the sum of the losses, and whether the spare matrices are in use.
     """
-    n_rows, b = W.shape
-    variant, epsilon = rule.variant, rule.epsilon
-    start, moved, drift = np.zeros((1, n_rows)), np.zeros((2, n_rows)), np.zeros((2, 0))
-    norm, target, price, draw, order = np.zeros((1, 1)), np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(0, np.int64)
-    size, losses, times = 0.0, 0.0, 1.0 if n_rows == 1 else 2.0
-    rows, change = Rows(norm, None, None, start, 0.0, 0.0), State(moved, drift, counts)
+    b, n_outputs = held.W.shape
+    moves, drift, losses = np.zeros((2, n_outputs)), np.zeros((2, 0)), np.zeros(n_outputs)
+    base, norm, target, price = np.zeros((1, n_outputs)), np.zeros((1, 1)), np.zeros(1), np.zeros(1)
+    draw, order = np.zeros(1), np.zeros(0, np.int64)
+    row, state = Rows(norm, None, None, base, 0.0, 0.0), State(moves, drift, counts)
     one = Asking(asking.query, draw, asking.delta, asking.rate, asking.budget)
-    for t in range(at, y.shape[0]):
-        if policy == PROJECTION and state[0] == b and state[1] == 0:
-            return t, size, losses
-        for k in range(n_rows):
-            start[0, k] = dot(KB, t, W, k)
-        norm[0, 0], target[0], price[0], moved[:] = gram[t, t], y[t], C[t], 0.0
+    size, total, in_spare, times, one_vs_rest = 0.0, 0.0, False, 1.0, False
+    if several is not None:
+        one_vs_rest = several
+        times = 1.0 if several else 2.0
+    for t in range(start, y.shape[0]):
+        if policy == PROJECTION and held.n[0] == b and held.n[1] == 0:
+            return t, size, total, in_spare
+        for output in range(n_outputs):
+            base[0, output] = dot_vector(KB, t, held.W[:, output])
+            moves[0, output] = 0.0
+        norm[0, 0], target[0], price[0] = gram[t, t], y[t], C[t]
         if asking.draws.shape[0] > 0:
             draw[0] = asking.draws[t]
-        if n_rows == 1:
-            moved_by, loss = learn_two(rows, target, order, price, rule, one, change, trace[t : t + 1])
-        else:
-            moved_by, loss = learn_multiclass(rows, target, order, price, rule, one, change, trace[t : t + 1])
-        size += moved_by
-        losses += loss
-        move = moved[:1].T.copy()
-        if not move.any():
+        if two is not None:
+            finite, loss = learn_two(row, target, order, price, rule, one, state, trace[t : t + 1])
+        if several is not None:
+            if one_vs_rest:
+                finite, loss = learn_one_vs_rest(row, target, order, price, rule, one, state, trace[t : t + 1])
+            else:
+                finite, loss = learn_multiclass(row, target, order, price, rule, one, state, trace[t : t + 1])
+        size += finite
+        total += loss
+        moved = False
+        for output in range(n_outputs):
+            moved = moved or moves[0, output] != 0.0
+        if not moved:
             continue
         r = -1
-        for j in range(state[0]):
-            if held[j] == numbers[t]:
+        for j in range(held.n[0]):
+            if held.ids[j] == ids[t]:
                 r = j
         if r >= 0:  # seen in an earlier pass, and still held
-            W[:, r] += move[:, 0]
+            for output in range(n_outputs):
+                held.W[r, output] += moves[0, output]
             continue
-        if state[0] < b:
-            r = state[0]
-            state[0] += 1
-        elif policy == OLDEST:
-            r = np.argmin(came)
-        elif policy == SMALLEST:
-            r = 0
-            for j in range(b):
-                if weight(W, j) < weight(W, r):
-                    r = j
+        losses_behind(rule, y[t], base[0], moves[0], one_vs_rest, losses)
+        wanted = Step(KB[t], gram[t, t], C[t], moves[0], losses, times)
+        if held.n[0] < b:
+            r = held.n[0]
+            held.n[0] += 1
         else:
-            loss = loss_of(y[t], start.T.copy(), move, epsilon)
-            C_t = C[t]
-            if policy == PROJECTION:
-                v = np.empty(b)
+            if not in_spare and spare[0].shape[0] > 0:
+                in_spare = True
+                if pairs is not None:
+                    copy_into(spare[0], pairs.K)
+                if inverse is not None:
+                    copy_into(spare[0], inverse.K)
+                    copy_into(spare[1], inverse.Q)
+            if policy == OLDEST:
+                r = 0
                 for j in range(b):
-                    v[j] = dot(Q, j, KB, t)
-                r = by_projection(W, move, Q, v, KB[t], norm[0, 0], variant, loss, times, C_t)
-                state[1] -= r >= 0
-            else:
-                r = by_pairs(W, move, K, near, KB[t], norm[0, 0], variant, loss, times, C_t)
+                    if held.came[j] < held.came[r]:
+                        r = j
+            elif policy == SMALLEST:
+                r = 0
+                for j in range(b):
+                    if squared_weight(held.W, j) < squared_weight(held.W, r):
+                        r = j
+            if alone is not None:
+                r = exchange_by_removal(held, wanted, rule.variant)
+            if pairs is not None:
+                r = exchange_by_pairs(held, spare[0] if in_spare else pairs.K, wanted, rule.variant)
+            if inverse is not None:
+                r = exchange_by_projection(held, spare[1] if in_spare else inverse.Q, wanted, rule.variant)
+                held.n[1] -= r >= 0
             if r < 0:
                 counts[N_UPDATES] -= policy == REMOVAL
                 continue
-        enter(W, K, near if state[0] == b else near[:0], r, move, KB[t], norm[0, 0])
-        KB[:, r] = gram[:, t]
-        held[r], came[r] = numbers[t], counts[N_SEEN]
-    return y.shape[0], size, losses
+        for output in range(n_outputs):
+            held.W[r, output] = moves[0, output]
+        held.norms[r], held.ids[r], held.came[r] = gram[t, t], ids[t], counts[N_SEEN]
+        for i in range(gram.shape[0]):
+            KB[i, r] = gram[i, t]
+        if pairs is not None:
+            K = spare[0] if in_spare else pairs.K
+            put_values(K, r, KB[t])
+            if held.n[0] == b:
+                update_nearest(held, K, r)
+        if inverse is not None:
+            put_values(spare[0] if in_spare else inverse.K, r, KB[t])
+    return y.shape[0], size, total, in_spare
 
 
 class Budget(Expansion):
-    """An expansion of at most ``budget`` vectors, in arrays of that size.
+    """A sum of at most ``budget`` kernel functions.
 
     Examples
     --------
@@ -244,56 +383,73 @@ class Budget(Expansion):
     (5, 1)
     """
 
-    changes = ("W", "K", "Q", "near", "rows", "right", "ids", "came", "state")
+    def __init__(self, kernel, n_features, n_outputs, budget, policy):
+        super().__init__(kernel, n_features, n_outputs, average=False)
+        b, self.policy = budget, policy
+        self.held = Held(np.zeros(2, np.int64), np.zeros((b, n_outputs)), np.full(b, -1), np.zeros(b, np.int64),
+                         np.zeros(b), np.full(b, -1))  # fmt: skip
+        self.W, self.drift = self.held.W, np.zeros((b, 0))
+        n_matrices = {NEAREST: 1, PROJECTION: 2}.get(policy, 0)
+        self.matrices = tuple(np.zeros((b, b)) for _ in range(n_matrices))  # K, Q
+        self.spare = tuple(np.empty((0, 0)) for _ in self.matrices)
+        self.forked = self.shares = False
 
-    def __init__(self, kernel, n_rows, rows, budget, policy):
-        b = budget
-        self.kernel, self.policy, right = kernel, policy, kernel.right(rows[:1], np.zeros(1, np.int64))
-        self.rows, self.right = (np.zeros((b, *A.shape[1:]), A.dtype) for A in (rows, right))
-        self.ids, self.came, self.state = np.full(b, -1), np.zeros(b, np.int64), np.zeros(2, np.int64)
-        self.W, self.K, self.drift = np.zeros((n_rows, b)), np.zeros((b, b)), np.empty((0, b))
-        self.Q = np.zeros((b, b) if policy == PROJECTION else (0, 0))
-        self.near = np.full(b if policy == NEAREST else 0, -1)
-
-    @property
-    def n(self):
-        """How many vectors there are."""
-        return int(self.state[0])
+    def fork(self):
+        """Return a model that learns on; it shares ``K`` and ``Q`` up to its first exchange."""
+        new = super().fork()
+        new.held = Held(*(array.copy() for array in self.held))
+        new.W, new.forked, new.shares = new.held.W, True, True
+        if self.matrices and not len(self.spare[0]):
+            new.spare = tuple(np.empty_like(matrix) for matrix in self.matrices)
+        return new
 
     def learn(self, block):
-        """Pass a block through the loop, within the budget."""
-        X, ids, y = block.X, block.ids, block.y
-        left, right = self.kernel.left(X), self.kernel.right(X, ids)
-        gram, KB = self.kernel.gram(left, right).astype(np.float64), np.zeros((len(y), len(self.ids)))
-        if self.n:
-            KB[:, : self.n] = self.kernel(left, self.right[: self.n])
-        place, at, sums = {number: at for at, number in enumerate(ids.tolist())}, 0, np.zeros(2)
-        while at < len(y):
-            if self.policy == PROJECTION and self.n == len(self.ids) and self.state[1] == 0:
+        """Pass a block through the learner, within the budget."""
+        X, ids, b = block.X, block.ids, len(self.W)
+        gram, KB = self.kernel.gram(X, ids, block.threads), np.zeros((len(ids), b))
+        KB[:, : self.vectors.n] = self.kernel.values(X, self.vectors, block.threads)
+        rows = {number: row for row, number in enumerate(ids.tolist())}
+        at, sums, one_output = 0, np.zeros(2), self.W.shape[1] == 1
+        while at < len(ids):
+            if self.policy == PROJECTION and self.held.n.tolist() == [b, 0]:
                 self._invert(KB)
-            before = self.ids.copy()
-            at, *total = learn_block(
-                at, gram, KB, y, ids, self.W, self.K, self.Q, self.near, self.ids, self.came, self.state,
-                block.C, block.rule, block.asking, block.counts, block.trace, self.policy,
+            before = self.held.ids.copy()
+            spare = self.spare if self.shares else tuple(np.empty((0, 0)) for _ in self.spare)
+            at, size, loss, in_spare = learn_block(
+                at, gram, KB, block.y, ids, block.C, block.rule, block.asking, block.counts, block.trace, self.held,
+                self.policy, True if self.policy == REMOVAL else None,
+                Pairs(*self.matrices) if self.policy == NEAREST else None,
+                Inverse(*self.matrices) if self.policy == PROJECTION else None, spare or (np.empty((0, 0)),),
+                True if one_output else None, None if one_output else block.one_vs_rest,
             )  # fmt: skip
-            sums += total
-            new = np.flatnonzero(before != self.ids)
-            come = [place[number] for number in self.ids[new].tolist()]
-            self.rows[new], self.right[new] = X[come], right[come]
+            sums += size, loss
+            new = np.flatnonzero(before != self.held.ids)
+            come = self.held.ids[new]
+            self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come,
+                             block.undo if self.forked else None)  # fmt: skip
+            if in_spare:
+                self.matrices, self.spare, self.shares = self.spare, self.matrices, False
         return sums
 
     def _invert(self, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""
-        factor, keep = pivoted_cholesky(self.K, DEPENDENT)
-        b, n = len(self.K), len(keep)
+        held, b, (K, _) = self.held, len(self.W), self.matrices
+        factor, keep = pivoted_cholesky(K, DEPENDENT)
+        n, inverse = len(keep), invert_lower(factor)
+        inverse = multiply_transposed(inverse, inverse)
         if n == b:
-            self.Q[np.ix_(keep, keep)] = cho_solve((factor, True), np.eye(b))
-            self.state[1] = b
+            Q = np.zeros((b, b))
+            Q[np.ix_(keep, keep)] = inverse
+            self.matrices, held.n[1] = (K, Q), b
             return
-        gone = np.setdiff1d(np.arange(b), keep)
-        self.W[:, keep] += self.W[:, gone] @ cho_solve((factor, True), self.K[np.ix_(keep, gone)]).T
-        self.K[:n, :n], self.W[:, :n], KB[:, :n] = self.K[np.ix_(keep, keep)], self.W[:, keep], KB[:, keep]
-        self.K[n:], self.K[:, n:], self.W[:, n:], KB[:, n:] = 0.0, 0.0, 0.0, 0.0
-        for A in (self.rows, self.right, self.ids, self.came):
-            A[:n] = A[keep]
-        self.ids[n:], self.state[0] = -1, n
+        gone, kept = np.setdiff1d(np.arange(b), keep), np.zeros((b, b))
+        folded = multiply_transposed(K[np.ix_(gone, keep)], held.W[gone])
+        held.W[keep] += multiply_transposed(inverse, folded)
+        kept[:n, :n] = K[np.ix_(keep, keep)]
+        for array in (held.W, held.norms, held.ids, held.came, KB.T):
+            array[:n] = array[keep]
+            array[n:] = 0
+        held.ids[n:], held.n[0] = -1, n
+        self.matrices = kept, np.zeros((b, b))
+        rows, self.vectors = self.vectors.rows()[keep], Vectors(self.vectors.n_features, self.vectors.dtype)
+        self.vectors.put(np.arange(n), rows, held.ids[:n])

@@ -1,123 +1,32 @@
-"""Kernels, and two ways to hold a weighted sum of kernel functions ``f(x) = sum_j a_j k(x, s_j)``.
+"""Two ways to hold a weighted sum of kernel functions ``f(x) = sum_j W[j] k(x, s_j)`` and to learn its weights.
 
-Growing: every update adds a vector, exactly as the algorithm says. Landmarks: the sum runs over a fixed set. A third,
-within a budget, is in `pa_lab.budget`.
+`Growing` does exactly what the algorithm says: every example that moves the hypothesis becomes a vector of the sum.
+`Landmarks` keeps the hypothesis in the span of fixed vectors. A third, within a budget, is in `pa_lab.budget`.
 
-The stream is worked off in blocks. The scores of a block under the vectors held so far are one matrix product, one
-vectorised function of it and a second product; the block's examples then pass one by one through the linear learner's
-own loop, as rows known by their inner products (`pa_lab.rows`).
-
-Glossary: ``K`` kernel values; ``W`` coefficients, a row per class (one row for two classes); ``drift`` what lazy
-averaging needs; ``left`` and ``right`` rows prepared to be a kernel's first or second argument.
+The stream is worked off in blocks. The scores of a block under the vectors held so far are computed at once, see
+`pa_lab.kernels`. Its examples then go one by one through the linear learner's own pass, as rows known by their inner
+products, which here are kernel values (`pa_lab.rows`).
 """
 
 import copy
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, lapack, solve_triangular
-from scipy.spatial.distance import cdist
+from numba import njit
+from scipy.linalg import get_blas_funcs
 
+from pa_lab.kernels import ONE_THREAD, Threads, Vectors
 from pa_lab.passes import IN_ORDER, State, run
 from pa_lab.queries import Asking
 from pa_lab.rows import make_gram_rows
 from pa_lab.rules import Rule
 
-KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed")
-BLOCK, TILE = 128, 256  # examples at a time, and vectors at a time: a tile of kernel values stays in the cache
-
-
-class Kernel:
-    """Kernel values of whole blocks: an inner product of prepared rows, then one function of it, in place.
-
-    Parameters
-    ----------
-    kind : str in ``KERNELS`` or callable
-        A callable takes two arrays of rows and returns the matrix of values, as for scikit-learn's SVC.
-    gamma, degree, coef0
-        As in scikit-learn.
-    origin : ndarray of shape (n_features,)
-        A row of the data, whose dtype is the one computed in. RBF values do not change when it is subtracted from
-        all rows, but their rounding does: ``|x|^2 + |s|^2 - 2 x.s`` is bad far from 0.
-
-    Examples
-    --------
-    >>> rbf = Kernel("rbf", 0.5, 3, 0.0, np.zeros(1))
-    >>> x = np.array([[0.0], [2.0]])
-    >>> rbf(rbf.left(x), rbf.right(x)).round(3).tolist()
-    [[1.0, 0.135], [0.135, 1.0]]
-    """
-
-    def __init__(self, kind, gamma, degree, coef0, origin):
-        self.kind, self.gamma, self.degree, self.coef0, self.origin = kind, gamma, degree, coef0, origin
-
-    def left(self, X):
-        """Rows as first argument. RBF: ``(2 gamma x, -gamma |x|^2, 1)``, so that one product gives the exponent."""
-        if self.kind == "rbf":
-            x = X - self.origin
-            return self._joined(2 * self.gamma * x, -self.gamma * _squared_norms(x), 1.0)
-        if self.kind in ("poly", "sigmoid"):
-            return self._joined(self.gamma * X, self.coef0)
-        return X
-
-    def right(self, X, ids=None):
-        """Rows as second argument. RBF: ``(s, 1, -gamma |s|^2)``; precomputed: their numbers."""
-        if self.kind == "precomputed":
-            return ids
-        if self.kind == "rbf":
-            s = X - self.origin
-            return self._joined(s, 1.0, -self.gamma * _squared_norms(s))
-        return self._joined(X, 1.0) if self.kind in ("poly", "sigmoid") else X
-
-    def _joined(self, X, *columns):
-        out = np.empty((len(X), X.shape[1] + len(columns)), self.origin.dtype)
-        out[:, : X.shape[1]] = X
-        for j, column in enumerate(columns, X.shape[1]):
-            out[:, j] = column
-        return out
-
-    def __call__(self, left, right):
-        """``k(x, s)`` for all pairs."""
-        if callable(self.kind):
-            K = np.asarray(self.kind(left, right), self.origin.dtype)
-            if K.shape != (len(left), len(right)):
-                raise ValueError(f"kernel must return an array of shape {(len(left), len(right))}; got {K.shape}.")
-            return K
-        if self.kind == "precomputed":
-            return left[:, right]
-        if self.kind == "laplacian":
-            K = (-self.gamma * cdist(left, right, "cityblock")).astype(self.origin.dtype, copy=False)
-        else:
-            K = left @ right.T
-        if self.kind in ("rbf", "laplacian"):
-            np.exp(K, out=K)
-        elif self.kind == "sigmoid":
-            np.tanh(K, out=K)
-        elif self.kind == "poly":
-            base = K.copy()
-            K[:] = 1.0
-            for _ in range(self.degree):
-                K *= base
-        return K
-
-    def gram(self, left, right):
-        """Values of a block with itself, as the loops want them."""
-        K = np.ascontiguousarray(self(left, right))
-        if (np.diag(K) < 0).any():
-            raise ValueError(f"k(x, x) = {np.diag(K).min():.3g} is negative for a row of X: a squared norm is not.")
-        return K
-
-    def scores(self, left, right, W):
-        """``W`` times the kernel values of ``right`` with ``left``, in tiles: an array (n_classes, n_rows)."""
-        out = np.zeros((len(W), len(left)))
-        for at in range(0, len(right), TILE):
-            K = self(left, right[at : at + TILE])
-            out += W[:, at : at + TILE].astype(K.dtype, copy=False) @ K.T
-        return out
-
 
 class Block(NamedTuple):
-    """The next rows of the stream, and how to learn from them: see `pa_lab.passes.run`; ``ids`` number the rows."""
+    """The next rows of the stream and how to learn from them; see `pa_lab.passes.run`.
+
+    ``X`` holds dense rows, ``ids`` their numbers in the stream, ``undo`` records what changes in place.
+    """
 
     X: np.ndarray
     ids: np.ndarray
@@ -129,107 +38,127 @@ class Block(NamedTuple):
     trace: np.ndarray
     batch_size: int
     one_vs_rest: bool
+    undo: object = None
+    threads: Threads = ONE_THREAD
 
 
 class Expansion:
-    """What the ways to hold a sum share: ``W`` and ``drift`` on ``n`` vectors, ``rows``, whose numbers are ``ids``."""
+    """A sum of kernel functions: its ``vectors``, and a weight for each vector and output.
 
-    changes = ("W", "drift")  # what `learn` changes in place
+    Attributes
+    ----------
+    vectors : `pa_lab.kernels.Vectors`
+    W : ndarray of shape (at least n_vectors, n_outputs)
+        The last weights; rows beyond the vectors are spare.
+    drift : ndarray of the same shape, or without columns
+        What the mean of the weights needs, see `predicting`.
+    """
 
-    def copy(self):
-        """A copy that can learn on without touching this one."""
+    def __init__(self, kernel, n_features, n_outputs, average):
+        self.kernel, self.vectors = kernel, Vectors(n_features, kernel.dtype)
+        self.W = np.zeros((0, n_outputs))
+        self.drift = np.zeros((0, n_outputs if average else 0))
+
+    @property
+    def last(self):
+        """The last weights, an array of shape (n_vectors, n_outputs)."""
+        return self.W[: self.vectors.n]
+
+    def predicting(self, n_seen):
+        """Return the weights to predict with: the last or, with averaging, their mean after each example.
+
+        The mean is ``W_{T+1} - drift / T``, with ``drift = sum (t - 1) (W_{t+1} - W_t)``.
+        """
+        if self.drift.shape[1] == 0:
+            return self.last
+        return self.last - self.drift[: self.vectors.n] / max(n_seen, 1)
+
+    def fork(self):
+        """Return a model that learns on and leaves this one as it is, with which it shares what it only adds to."""
         new = copy.copy(self)
-        vars(new).update({name: getattr(self, name).copy() for name in self.changes})
+        new.vectors = self.vectors.fork()
         return new
 
-    def last(self):
-        """The last coefficients."""
-        return self.W[:, : self.n]
+    def _run(self, gram, base, block):
+        """Run the linear pass over rows known by their inner products.
 
-    def coefficients(self, n_seen):
-        """Coefficients to predict with: the last, or the mean over the stream."""
-        return (self.W - self.drift / max(n_seen, 1))[:, : self.n] if len(self.drift) else self.last()
-
-    def _loop(self, gram, base, block):
-        """Run the linear pass over rows known by their inner products: changes of `W` and `drift`, by row."""
-        move = np.zeros((len(block.y) + 1, len(self.W)))
-        drift = np.zeros_like(move) if len(self.drift) else move[:, :0]
-        rows, state = make_gram_rows(gram, np.ascontiguousarray(base.T)), State(move, drift, block.counts)
-        size, loss = run(rows, block.y, IN_ORDER, block.C, block.rule, block.asking, state, block.trace,
-                        block.batch_size, block.one_vs_rest)  # fmt: skip
-        return move[:-1].T, drift[:-1].T, size, loss
+        Returns the changes of `W` and `drift`, a row for each example, and what `pa_lab.passes.run` returns.
+        """
+        move = np.zeros((len(block.y) + 1, self.W.shape[1]))
+        drift = np.zeros((len(move), self.drift.shape[1]))
+        sums = run(make_gram_rows(gram, base), block.y, IN_ORDER, block.C, block.rule, block.asking,
+                   State(move, drift, block.counts), block.trace, block.batch_size, block.one_vs_rest)  # fmt: skip
+        return move[:-1], drift[:-1], sums
 
 
 class Growing(Expansion):
     """The exact expansion: every example that moved the hypothesis is kept.
 
-    ``n`` vectors: ``rows`` as they came, ``right`` the same prepared, ``ids`` their numbers in the stream, ``slots``
-    where each number stands.
+    ``places`` says where the examples of this call stand; those of earlier calls never come again.
     """
 
-    changes = ("W", "drift", "slots")
+    def __init__(self, kernel, n_features, n_outputs, average):
+        super().__init__(kernel, n_features, n_outputs, average)
+        self.places = {}
 
-    def __init__(self, kernel, n_rows, rows, average):
-        self.kernel, self.n, self.ids, self.slots = kernel, 0, np.empty(0, np.int64), {}
-        self.rows, self.right = rows[:0], kernel.right(rows[:0], self.ids)
-        self.W = np.zeros((n_rows, 0))
-        self.drift = np.zeros((n_rows, 0)) if average else np.empty((0, 0))
+    def fork(self):
+        """Return a model that learns on; weights of vectors held now do not change any more."""
+        new = super().fork()
+        new.places = {}
+        return new
 
     def learn(self, block):
-        """Pass a block through the loop and keep the examples that moved the hypothesis."""
-        X, ids = block.X, block.ids
-        left, right = self.kernel.left(X), self.kernel.right(X, ids)
-        base = self.kernel.scores(left, self.right[: self.n], self.last())
-        move, drift, size, loss = self._loop(self.kernel.gram(left, right), base, block)
-        moved = np.flatnonzero(move.any(axis=0))
-        at = np.array([self.slots.get(j, -1) for j in ids[moved].tolist()], np.int64)
-        new = at < 0
-        at[new] = self.n + np.arange(new.sum())
-        self.add(X[moved[new]], right[moved[new]], ids[moved[new]])
-        self.W[:, at] += move[:, moved]
-        if len(self.drift):
-            self.drift[:, at] += drift[:, moved]
-        return size, loss
+        """Pass a block through the learner and keep the examples that moved the hypothesis."""
+        base = self.kernel.scores(block.X, self.vectors, self.last, block.threads)
+        move, drift, sums = self._run(self.kernel.gram(block.X, block.ids, block.threads), base, block)
+        moved = np.flatnonzero(move.any(axis=1))
+        at = np.array([self.places.get(number, -1) for number in block.ids[moved].tolist()], np.int64)
+        self._add(block, moved[at < 0], at)
+        self.W[at] += move[moved]
+        self.drift[at] += drift[moved]
+        return sums
 
-    def add(self, rows, right, ids):
-        """Append vectors with coefficient 0."""
-        end = self.n + len(ids)
-        for name, new in (("rows", rows), ("right", right), ("ids", ids)):
-            setattr(self, name, _room(getattr(self, name), end))
-            getattr(self, name)[self.n : end] = new
-        self.W, self.drift = (np.ascontiguousarray(_room(A.T, end).T) for A in (self.W, self.drift))
-        self.slots.update(zip(ids.tolist(), range(self.n, end), strict=True))
-        self.n = end
+    def _add(self, block, rows, at):
+        """Append examples with weights of 0, and fill in their places where ``at`` is -1."""
+        n, end = self.vectors.n, self.vectors.n + len(rows)
+        at[at < 0] = np.arange(n, end)
+        self.vectors.put(np.arange(n, end), block.X[rows], block.ids[rows])
+        self.places.update(zip(block.ids[rows].tolist(), range(n, end), strict=True))
+        self.W, self.drift = with_room(self.W, end), with_room(self.drift, end)
+        self.W[n:end] = self.drift[n:end] = 0.0
 
 
 class Landmarks(Expansion):
-    """A hypothesis in the span of fixed landmarks, ``f(x) = W k(x)`` with ``k(x)`` the row of kernel values.
+    """A hypothesis in the span of fixed landmarks, ``f(x) = k(x)' W`` with ``k(x)`` the row of kernel values.
 
     The passive-aggressive step in that span is taken along ``z = K^-1 k(x)``, whose squared norm is ``k'z``. With
     ``norm="euclidean"`` it is taken along ``z = k(x)``. Landmarks that the others span (to the rounding of the dtype)
     are left out, so ``K`` is regular.
     """
 
-    def __init__(self, kernel, n_rows, rows, ids, average, norm):
+    def __init__(self, kernel, rows, ids, n_outputs, average, norm):
+        super().__init__(kernel, rows.shape[1], n_outputs, average)
         keep, self.inverse = np.arange(len(rows)), None
         if norm == "kernel":
-            K = np.asarray(kernel(kernel.left(rows), kernel.right(rows, ids)), np.float64)
-            factor, keep = pivoted_cholesky(K, len(K) * np.finfo(kernel.origin.dtype).eps)
-            inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-            self.inverse = np.asfortranarray(inverse, kernel.origin.dtype)
-        self.kernel, self.n, self.rows, self.ids = kernel, len(keep), rows[keep], ids[keep]
-        self.right = kernel.right(self.rows, self.ids)
-        self.W = np.zeros((n_rows, self.n))
-        self.drift = np.zeros_like(self.W) if average else self.W[:0]
+            tolerance = len(rows) * np.finfo(kernel.dtype).eps
+            factor, keep = pivoted_cholesky(kernel.gram(rows, ids), tolerance)
+            self.inverse = np.asfortranarray(invert_lower(factor), kernel.dtype)
+        self.vectors.put(np.arange(len(keep)), rows[keep], ids[keep])
+        self.W, self.drift = np.zeros((len(keep), n_outputs)), np.zeros((len(keep), self.drift.shape[1]))
+
+    def fork(self):
+        """Return a model that learns on, with weights of its own."""
+        new = super().fork()
+        new.W, new.drift = self.W.copy(), self.drift.copy()
+        return new
 
     def learn(self, block):
-        """Pass a block through the loop, anew until no row moves whose direction ``z`` was not known.
+        """Pass a block through the learner, again until no row moves whose direction ``z`` was not known.
 
         Directions cost far more than all the rest, and most rows never move. A row whose direction is not known has a
         norm of 1 and no effect on other rows, so it shows that it wants to move, and no more. A batch needs them all.
         """
-        k = self.kernel(self.kernel.left(block.X), self.right)
-        base = np.asarray(self.W.astype(k.dtype, copy=False) @ k.T, np.float64)
+        base, k = self.kernel.compute(block.X, self.vectors, self.W, True, block.threads)
         gram, Z, known = np.eye(len(k)), np.zeros_like(k), np.zeros(len(k), bool)
         wanted, before = np.full(len(k), block.batch_size > 1), block.counts.copy()
         while True:
@@ -239,16 +168,16 @@ class Landmarks(Expansion):
             gram[:, new] = k @ z.T
             gram[new] = gram[:, new].T
             block.counts[:] = before
-            move, drift, size, loss = self._loop(gram, base, block)
-            wanted = move.any(axis=0)
-            if not (wanted & ~known).any() or not np.isfinite(size):
+            move, drift, sums = self._run(gram, base, block)
+            wanted = move.any(axis=1)
+            if not (wanted & ~known).any() or not np.isfinite(sums[0]):
                 break
-        self.W += move @ Z
-        self.drift += drift @ Z
-        return size, loss
+        self.W += Z.T @ move
+        self.drift += Z.T @ drift
+        return sums
 
     def _directions(self, k):
-        """Rows ``z`` for rows ``k``: with ``K = L L'`` they are ``L'^-1 L^-1 k``."""
+        """Return rows ``z`` for rows ``k``: with ``K = L L'`` they are ``L'^-1 L^-1 k``."""
         if self.inverse is None:
             return k
         multiply = get_blas_funcs("trmm", (self.inverse,))
@@ -256,24 +185,90 @@ class Landmarks(Expansion):
 
 
 def pivoted_cholesky(K, tolerance):
-    """Lower factor of the part of ``K`` that is regular to a relative tolerance, and the rows that make it up.
+    """Return a lower factor of the part of ``K`` that is regular to a relative tolerance, and the rows of that part.
+
+    The sums run in a fixed order, so the digits are the same on every processor.
 
     >>> factor, keep = pivoted_cholesky(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 1e-10)
-    >>> factor.tolist(), keep.tolist()[0]
-    ([[2.0, 0.0], [0.0, 1.0]], 2)
+    >>> factor.tolist(), keep.tolist()
+    ([[2.0, 0.0], [0.0, 1.0]], [2, 1])
     """
-    factor, pivots, rank, _ = lapack.dpstrf(K, lower=1, tol=tolerance * np.diag(K).max(initial=0.0))
-    return np.tril(factor[:rank, :rank]), pivots[:rank] - 1
+    L, rows, left = np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
+    rank = _factorize(K, L, rows, left, tolerance * left.max(initial=0.0))
+    return L[rows[:rank], :rank], rows[:rank]
 
 
-def _squared_norms(X):
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+@njit(cache=True, error_model="numpy")
+def _factorize(K, L, rows, left, least):
+    """Fill in the factor column by column, the pivots first in ``rows``; returns how many exceed ``least``.
+
+    ``left`` is the part of the diagonal that the columns so far do not explain.
+    """
+    for m in range(len(K)):
+        pivot = m
+        for i in range(m, len(K)):
+            if left[rows[i]] > left[rows[pivot]]:
+                pivot = i
+        p = rows[pivot]
+        if not left[p] > least:
+            return m
+        rows[m], rows[pivot] = p, rows[m]
+        L[p, m] = np.sqrt(left[p])
+        whole = m - m % 4
+        for i in range(m + 1, len(K)):
+            q = rows[i]
+            a = b = c = d = rest = 0.0  # independent sums, as in `pa_lab.rows.dot`
+            for j in range(0, whole, 4):
+                a += L[q, j] * L[p, j]
+                b += L[q, j + 1] * L[p, j + 1]
+                c += L[q, j + 2] * L[p, j + 2]
+                d += L[q, j + 3] * L[p, j + 3]
+            for j in range(whole, m):
+                rest += L[q, j] * L[p, j]
+            L[q, m] = (K[q, p] - (((a + c) + (b + d)) + rest)) / L[p, m]
+            left[q] -= L[q, m] * L[q, m]
+    return len(K)
 
 
-def _room(A, end):
-    """``A`` with space for ``end`` rows at least, the new ones 0; doubles, so that appending is cheap on average."""
-    if end <= len(A):
+@njit(cache=True, error_model="numpy")
+def invert_lower(L):
+    """Return the inverse of a lower triangular matrix.
+
+    >>> invert_lower(np.array([[2.0, 0.0], [1.0, 1.0]])).tolist()
+    [[0.5, 0.0], [-0.5, 1.0]]
+    """
+    n = len(L)
+    X = np.zeros((n, n))
+    for i in range(n):
+        for k in range(i):
+            for j in range(k + 1):
+                X[i, j] -= L[i, k] * X[k, j]
+        for j in range(i):
+            X[i, j] /= L[i, i]
+        X[i, i] = 1.0 / L[i, i]
+    return X
+
+
+def with_room(A, n):
+    """Return ``A`` with at least ``n`` rows, new ones 0; room grows by half, so that appending is cheap on average."""
+    if n <= len(A):
         return A
-    out = np.zeros((max(end, 2 * len(A)), *A.shape[1:]), A.dtype)
+    out = np.zeros((max(n, len(A) + len(A) // 2), A.shape[1]))
     out[: len(A)] = A
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def multiply_transposed(A, B):
+    """Return ``A' B``, summed row after row.
+
+    >>> multiply_transposed(np.array([[1.0, 2.0]]), np.array([[3.0]])).tolist()
+    [[3.0], [6.0]]
+    """
+    out = np.zeros((A.shape[1], B.shape[1]))
+    for k in range(A.shape[0]):
+        for i in range(A.shape[1]):
+            if A[k, i] != 0.0:
+                for j in range(B.shape[1]):
+                    out[i, j] += A[k, i] * B[k, j]
     return out

@@ -5,34 +5,34 @@ landmarks) and `pa_lab.budget`; here are the estimators. There is no intercept: 
 kernel.
 """
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.cluster import KMeans
+from scipy.cluster.vq import kmeans2
+from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
-from threadpoolctl import ThreadpoolController
 
 from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.budget import POLICIES, Budget
-from pa_lab.expansion import BLOCK, KERNELS, Block, Growing, Kernel, Landmarks
+from pa_lab.expansion import Block, Growing, Landmarks
+from pa_lab.kernels import BLOCK, KINDS, Kernel, use_threads
 from pa_lab.queries import N_SEEN
-
-# One thread for these many small products: handing them to a second core costs more than it brings, and far more on a
-# busy machine; sums then run in the same order however many cores there are.
-_threads = ThreadpoolController()
 
 
 class KernelModel(OnlineEstimator):
-    """What the kernel learners put in place of the linear ones' weights: a way to hold the model, fed in blocks."""
+    """A hypothesis held as a weighted sum of kernel functions, in ``_model``; it takes the stream in blocks."""
 
     _settled = ("average", "kernel", "gamma", "degree", "coef0", "landmarks", "landmark_choice", "landmark_norm",
                 "budget", "budget_policy")  # fmt: skip
 
+    # ---- checked input
+
     def _check(self, X, y, reset):
         X, y = super()._check(X, y, reset)
-        assert_all_finite(X, input_name="X")
+        assert_all_finite(X.data if hasattr(X, "indptr") else X, input_name="X")
         if self.kernel == "precomputed":
             if not reset or not X.shape[0] == X.shape[1] or hasattr(X, "indptr"):
                 raise ValueError("kernel='precomputed' needs the square matrix of kernel values of all rows, dense, "
@@ -45,6 +45,13 @@ class KernelModel(OnlineEstimator):
     def _needs_no_check(self, X):
         return False
 
+    def _refuse_unless_finite(self, size, X, y=None):
+        if not np.isfinite(size):
+            raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
+                             "scale the features, for example with StandardScaler.")  # fmt: skip
+
+    # ---- the empty model
+
     def _start(self, n_outputs, X):
         self._n_outputs, self._model, self._passed = n_outputs, None, 0
         if self.landmarks is not None and self.budget is not None:
@@ -54,26 +61,29 @@ class KernelModel(OnlineEstimator):
         if self.budget is not None and self.batch_size > 1:
             raise ValueError(f"batch_size={self.batch_size} does not go with budget, kept update by update.")
 
+    def _has_started(self):
+        return getattr(self, "_model", None) is not None
+
     def _empty_model(self, X, order):
-        """The empty model, once the first rows of the stream are there."""
-        first = _dense(X[:1])
-        gamma = self.gamma
-        if gamma in ("scale", "auto"):
-            spread = 1.0
-            if gamma == "scale":
-                spread = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "indptr") else X.var())
-            self._refuse_unless_finite(spread, X)
-            gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
-        kernel = Kernel(self.kernel, float(gamma), self.degree, float(self.coef0), first[0])
-        self.gamma_, n_rows = kernel.gamma, self._n_outputs
-        if self.landmarks is None:
-            if self.budget is None:
-                return Growing(kernel, n_rows, first, self.average)
-            return Budget(kernel, n_rows, first, self.budget, POLICIES.index(self.budget_policy))
-        rows, ids = self._landmark_rows(X, order)
-        return Landmarks(kernel, n_rows, rows, ids, self.average, self.landmark_norm)
+        """Return the model to begin with, once the first rows of the stream are there."""
+        self.gamma_ = self._gamma(X)
+        kernel = Kernel(self.kernel, self.gamma_, self.degree, float(self.coef0), X.dtype)
+        if self.landmarks is not None:
+            rows, ids = self._landmark_rows(X, order)
+            return Landmarks(kernel, rows, ids, self._n_outputs, self.average, self.landmark_norm)
+        if self.budget is not None:
+            return Budget(kernel, X.shape[1], self._n_outputs, self.budget, POLICIES.index(self.budget_policy))
+        return Growing(kernel, X.shape[1], self._n_outputs, self.average)
+
+    def _gamma(self, X):
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        spread = variance(X) if self.gamma == "scale" else 1.0
+        self._refuse_unless_finite(spread, X)
+        return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
 
     def _landmark_rows(self, X, order):
+        """Return the landmarks and their numbers in the stream, -1 if they are no rows of it."""
         m = self.landmarks
         if not isinstance(m, Integral):
             if self.kernel == "precomputed":
@@ -88,89 +98,84 @@ class KernelModel(OnlineEstimator):
         if m > X.shape[0]:
             raise ValueError(f"landmarks={m} is more than the {X.shape[0]} rows they are drawn from.")
         if self.landmark_choice == "start":
-            return _dense(X[order[:m]]), order[:m]
+            return dense(X[order[:m]]), order[:m]
         if self.kernel == "precomputed":
             raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
         seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
-        with _threads.limit(limits=1):
-            means = KMeans(m, n_init=1, max_iter=20, random_state=seed).fit(X[order[: 10 * m]])
-        return means.cluster_centers_.astype(X.dtype, copy=False), np.full(m, -1)
+        return cluster_means(dense(X[order[: 10 * m]]), m, seed), np.full(m, -1)
+
+    # ---- learning and scoring
 
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is found in the scores
     def _make_pass(self, X, y, order, C, rule, asking, counts, trace):
         """Pass the rows through the model, block by block."""
-        n = X.shape[0] if len(order) == 0 else len(order)
-        order = order if len(order) else np.arange(n)
+        order = order if len(order) else np.arange(X.shape[0])
+        if self._model is None:
+            self._model = self._empty_model(X, order)
+        elif self._model is self._undo.attributes.get("_model"):
+            self._model = self._model.fork()
+        sums, step = np.zeros(2), max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
         one_vs_rest = getattr(self, "multi_class", "direct") == "ovr"
-        with _threads.limit(limits=1, user_api="blas"):
-            if self._model is None:
-                self._model = self._empty_model(X, order)
-            elif self._model is self._undo.attributes.get("_model"):
-                self._model = self._model.copy()
-            model = self._model
-            X = X.astype(model.kernel.origin.dtype, copy=False)
-            sums, step = np.zeros(2), max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
-            for at in range(0, n, step):
+        with use_threads(self.n_jobs) as threads:
+            for at in range(0, len(order), step):
                 part = slice(at, at + step)
                 rows = order[part]
-                block = Block(_dense(X[rows]), self._passed + rows, y[rows], C[rows], rule,
-                              asking._replace(draws=asking.draws[part]), counts, trace[part], self.batch_size,
-                              one_vs_rest)  # fmt: skip
-                sums += model.learn(block)
+                sums += self._model.learn(
+                    Block(dense(X[rows]), self._passed + rows, y[rows], C[rows], rule,
+                          asking._replace(draws=asking.draws[part]), counts, trace[part], self.batch_size,
+                          one_vs_rest, self._undo, threads)
+                )  # fmt: skip
                 self._refuse_unless_finite(sums[0], X)
-        self._refuse_unless_finite(model.coefficients(counts[N_SEEN]).sum(), X)
+        self._refuse_unless_finite(self._model.predicting(counts[N_SEEN]).sum(), X)
         return sums
 
     def _learn_rows(self, X, y, *args, **kwargs):
         super()._learn_rows(X, y, *args, **kwargs)
-        return self._show(X)
+        self._passed += X.shape[0]
+        return self
 
     def _learn_passes(self, X, y, *args):
         super()._learn_passes(X, y, *args)
-        return self._show(X)
-
-    def _refuse_unless_finite(self, size, X, y=None):
-        if not np.isfinite(size):
-            raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
-                             "scale the features, for example with StandardScaler.")  # fmt: skip
-
-    def _show(self, X):
-        """Show the vectors under scikit-learn's names."""
         self._passed += X.shape[0]
-        self.support_ = self._model.ids[: self._model.n].copy()
-        self.support_vectors_ = self._model.rows[: self._model.n].copy()
         return self
 
-    @property
-    def dual_coef_(self):
-        """Coefficients of the vectors, the last ones or with ``average`` their mean."""
-        return np.ascontiguousarray(self._model.coefficients(self._counts[N_SEEN]))
-
-    def _has_started(self):
-        return getattr(self, "_model", None) is not None
-
     @np.errstate(over="ignore", invalid="ignore")
-    def _decision(self, X, W=None):
-        """Scores of new rows under the coefficients to predict with, or under others: an array (n_classes, n_rows)."""
+    def _scores(self, X, weights=None):
+        """Return scores under the weights to predict with, or under others: an array of shape (n_rows, n_outputs)."""
         model = self._model
-        X = validate_data(self, X, accept_sparse="csr", dtype=model.kernel.origin.dtype, order="C", reset=False)
-        W = self.dual_coef_ if W is None else W
-        out = np.empty((len(W), X.shape[0]))
-        with _threads.limit(limits=1, user_api="blas"):
-            for at in range(0, X.shape[0], BLOCK):
-                left = model.kernel.left(_dense(X[at : at + BLOCK]))
-                out[:, at : at + BLOCK] = model.kernel.scores(left, model.right[: model.n], W)
-        return out.T
-
-    def _scores(self, X):
-        return self._decision(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=model.kernel.dtype, reset=False)
+        weights = model.predicting(self._counts[N_SEEN]) if weights is None else weights
+        with use_threads(self.n_jobs) as threads:
+            return model.kernel.scores(X, model.vectors, weights, threads)
 
     def _query_scores(self, X):
-        """The score the query rules look at, under the last coefficients."""
+        """Return the score the query rules look at: the last weights', with several classes the lead of the best."""
         if not self._has_started():
             return np.zeros(X.shape[0])
-        scores = np.sort(self._decision(X, self._model.last()), axis=1)
+        scores = np.sort(self._scores(X, self._model.last), axis=1)
         return scores[:, -1] - scores[:, -2] if scores.shape[1] > 1 else scores[:, 0]
+
+    # ---- what is shown
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Numbers of the vectors among the rows passed to `fit` and `partial_fit`."""
+        return self._shown().vectors.ids.copy()
+
+    @property
+    def support_vectors_(self) -> np.ndarray:
+        """The vectors held, row by row."""
+        return self._shown().vectors.rows()
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Weights of the vectors to predict with, a row for each output."""
+        return np.array(self._shown().predicting(self._counts[N_SEEN]).T, order="C")
+
+    def _shown(self):
+        if not self._has_started():
+            raise AttributeError(f"This {type(self).__name__} holds no vectors yet: call fit or partial_fit first.")
+        return self._model
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -178,12 +183,35 @@ class KernelModel(OnlineEstimator):
         return tags
 
 
-def _dense(X):
+def dense(X):
+    """Return rows as a C-contiguous array."""
     return np.ascontiguousarray(X.toarray() if hasattr(X, "indptr") else X)
 
 
-_KERNEL_CONSTRAINTS = {
-    "kernel": [StrOptions(set(KERNELS)), callable],
+def variance(X):
+    """Return the variance of all entries of a dense or sparse matrix, without a copy of it.
+
+    >>> variance(np.array([[1.0, 3.0]]))
+    1.0
+    """
+    if hasattr(X, "indptr"):
+        return float(X.multiply(X).mean() - X.mean() ** 2)
+    mean, total = X.mean(dtype=np.float64), 0.0
+    for at in range(0, len(X), BLOCK):
+        total += np.square(X[at : at + BLOCK] - mean).sum(dtype=np.float64)
+    return float(total / X.size)
+
+
+def cluster_means(X, m, seed):
+    """Return the means of ``m`` clusters of rows: k-means from a k-means++ start, in one thread."""
+    start = kmeans_plusplus(X, m, random_state=seed)[0]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "One of the clusters is empty")  # it keeps its start
+        return kmeans2(X, start, iter=20, minit="matrix")[0].astype(X.dtype, copy=False)
+
+
+KERNEL_CONSTRAINTS = {
+    "kernel": [StrOptions({*KINDS, "precomputed"}), callable],
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
     "degree": [Interval(Integral, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
@@ -192,6 +220,7 @@ _KERNEL_CONSTRAINTS = {
     "landmark_norm": [StrOptions({"kernel", "euclidean"})],
     "budget": [Interval(Integral, 1, None, closed="left"), None],
     "budget_policy": [StrOptions(set(POLICIES))],
+    "n_jobs": [Integral, None],
 }
 
 
@@ -258,13 +287,13 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
     (['out', 'in', 'out'], [0, 1, 2, 3, 4])
     """
 
-    _parameter_constraints = OnlineClassifier._parameter_constraints | _KERNEL_CONSTRAINTS
+    _parameter_constraints = OnlineClassifier._parameter_constraints | KERNEL_CONSTRAINTS
 
     def __init__(self, variant="PA-I", C=1.0, kernel="rbf", gamma="scale", degree=3, coef0=0.0, landmarks=None,
                  landmark_choice="start", landmark_norm="kernel", budget=None, budget_policy="projection",
                  average=False, max_iter=1, tol=None, n_iter_no_change=5, early_stopping=False, validation_fraction=0.1,
                  shuffle=False, class_weight=None, multi_class="direct", batch_size=1, query="all", delta=1.0,
-                 query_rate=None, label_budget=None, warm_start=False, random_state=None):  # fmt: skip
+                 query_rate=None, label_budget=None, warm_start=False, n_jobs=None, random_state=None):  # fmt: skip
         vars(self).update({k: v for k, v in locals().items() if k != "self"})
 
 
@@ -294,11 +323,11 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
     np.True_
     """
 
-    _parameter_constraints = OnlineRegressor._parameter_constraints | _KERNEL_CONSTRAINTS
+    _parameter_constraints = OnlineRegressor._parameter_constraints | KERNEL_CONSTRAINTS
 
     def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, kernel="rbf", gamma="scale", degree=3, coef0=0.0,
                  landmarks=None, landmark_choice="start", landmark_norm="kernel", budget=None,
                  budget_policy="projection", average=False, max_iter=1, tol=None, n_iter_no_change=5,
                  early_stopping=False, validation_fraction=0.1, shuffle=False, batch_size=1, warm_start=False,
-                 random_state=None):  # fmt: skip
+                 n_jobs=None, random_state=None):  # fmt: skip
         vars(self).update({k: v for k, v in locals().items() if k != "self"})

@@ -24,6 +24,7 @@ import papermill
 import typst
 from papermill.exceptions import PapermillExecutionError
 
+import explore
 import publish
 import readme
 from pa_lab import datasets
@@ -33,7 +34,7 @@ NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
 README = "README.md"
-SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css")
+SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css", "report/explore/*")
 REPORT, PDF, WEB = "report/report.typ", "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 DATA_SETS = "data_sets"  # the name under which a notebook's parameters list the data sets it loads
@@ -121,7 +122,10 @@ def build(root, notebooks, full=True, parameters=None):
     target = root / "build" / "trial" if parameters else published
     if not (root / REPORT).is_file():
         raise BuildError(f"{root / REPORT} is missing: it is the report's main source.")
-    publish.check(target, [PDF, WEB, *(f"notebooks/{path.name}" for path in notebooks), *names_in(target, GENERATED)])
+    publish.check(
+        target,
+        [PDF, WEB, explore.PAGE, *(f"notebooks/{path.name}" for path in notebooks), *names_in(target, GENERATED)],
+    )
     kept = () if full else GENERATED
     before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README), *matching(published, kept))}
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
@@ -130,11 +134,12 @@ def build(root, notebooks, full=True, parameters=None):
         copy(published, stage, kept)
         took = run_all(settings, parameters or {}, stage, stand_in=bool(missing))
         took["report"] = compile_report(stage, stand_in=bool(missing))
+        write_page(stage)
         if target == root:
             update_readme(root, stage)
         if edited := [path.name for path, content in before.items() if path.read_bytes() != content]:
             raise BuildError(f"{', '.join(edited)} changed on disk during the run; nothing was published.")
-        made = names_in(stage, (*GENERATED, NOTEBOOKS, PDF, WEB, README))
+        made = names_in(stage, (*GENERATED, NOTEBOOKS, PDF, WEB, explore.PAGE, README))
         outdated = names_in(target, GENERATED) - made if full else ()
         publish.publish(stage, target, made, outdated, root / "build" / "publication")
     if full:
@@ -190,12 +195,12 @@ def parameters_of(path):
     except SyntaxError as error:
         raise BuildError(f"{path.name}: the cell with its parameters is not Python: {error}") from error
     settings = {}
-    for line in lines:
-        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
-            name, value = line.targets[0].id, None
+    for line in (line for line in lines if isinstance(line, ast.Assign)):
+        names = [node.id for target in line.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        settings |= dict.fromkeys(names)
+        if len(names) == 1:
             with contextlib.suppress(ValueError, TypeError):
-                value = ast.literal_eval(line.value)
-            settings[name] = value
+                settings[names[0]] = ast.literal_eval(line.value)
     return settings
 
 
@@ -351,6 +356,14 @@ def typeset(stage, kind, inputs):
         if "html export is under active development" not in warning.diagnostic:
             print(f"report: {warning.diagnostic}", file=sys.stderr)
     return output
+
+
+def write_page(stage):
+    """Stage the page to play with, if the project has one."""
+    try:
+        explore.write(stage)
+    except explore.MissingResultError as error:
+        raise BuildError(f"the page to play with wants what no notebook saved: {error}") from error
 
 
 def update_readme(root, stage):

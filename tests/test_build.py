@@ -201,7 +201,7 @@ def parameters(project, source):
 def test_data_sets_are_those_that_the_parameters_name(project, script, monkeypatch):
     path = parameters(project, 'data_sets = ["ijcnn1"]\nC, other = 1.0, "a9a"  # w8a\nn_rows = 2**10')
     settings = script.settings_of([path])
-    assert settings == {path: {"data_sets": ["ijcnn1"], "n_rows": None}}
+    assert settings == {path: {"data_sets": ["ijcnn1"], "C": None, "other": None, "n_rows": None}}
     here = {"ijcnn1": "folder", "a9a": None}
     monkeypatch.setattr(script.store, "_stand_in", False)
     monkeypatch.setattr(script.datasets, "available", here.get)

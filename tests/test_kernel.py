@@ -24,7 +24,7 @@ from oracles import (
 )
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
 from pa_lab.budget import DEPENDENT, POLICIES
-from pa_lab.expansion import BLOCK
+from pa_lab.kernels import BLOCK
 
 KERNELS = {
     "linear": {},

@@ -14,12 +14,13 @@ import pytest
 import yaml
 
 import pa_lab
+from pa_lab import datasets
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Where the names of package and module differ.
-MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs", "pyyaml": "yaml"}
+MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs", "pyyaml": "yaml", "quickjs-ng": "quickjs"}
 # Not imported: the words by which the project uses them.
 COMMANDS = {
     "ruff": "-m ruff",
@@ -181,6 +182,22 @@ def test_a_notebook_is_as_the_build_leaves_it(path):
 
 
 @each_notebook
+def test_a_notebook_names_the_data_sets_it_loads_in_its_parameters(path):
+    """Those it names anywhere in its code, so that the build looks for all of them before it starts."""
+    quoted, declared = set(), set()
+    for cell in code_cells(path):
+        tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
+        quoted |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        if "parameters" in cell.metadata.get("tags", []):
+            lines = [line for line in tree.body if isinstance(line, ast.Assign)]
+            named = [ast.literal_eval(line.value) for line in lines if ast.unparse(line.targets[0]) == "data_sets"]
+            declared = {name for names in named for name in names}
+    known = set(datasets.names())
+    assert declared <= known
+    assert quoted & known <= declared
+
+
+@each_notebook
 def test_a_notebook_has_one_parameters_cell_and_short_cells(path):
     cells = code_cells(path)
     assert sum("parameters" in cell.metadata.get("tags", []) for cell in cells) == 1
@@ -208,11 +225,14 @@ def test_every_function_of_pa_lab_is_used():
     """By another one, a notebook or the report: what only a test calls has no user."""
     notebooks = [re.sub(r"^\s*[%!].*$", "", c.source, flags=re.M) for path in NOTEBOOKS for c in code_cells(path)]
     texts = [path.read_text() for path in (*SOURCES, *(ROOT / "report").glob("*.py"))] + notebooks
-    used = set(pa_lab.__all__)
+    used = {*pa_lab.__all__, "PassiveAggressiveClassifier", "PassiveAggressiveRegressor", "mix"}  # what others import
     for top in (top for text in texts for top in ast.parse(text).body):
         names = {getattr(node, "id", getattr(node, "attr", None)) for node in ast.walk(top)}
         used |= names - {getattr(top, "name", None)}  # by others
-    sources = [path for path in SOURCES if path.stem != "published_claims"]  # whose tests a decorator collects
-    defined = [node.name for path in sources for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
+    defined = [node for path in SOURCES for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
     assert len(defined) > 150
-    assert sorted(set(defined) - used - {"__getattr__", "__dir__"}) == []  # these two are called by Python
+    names = {node.name for node in defined}
+    for node in defined:  # a decorator of the package keeps a list of what it decorates
+        decorators = {getattr(part, "id", None) for mark in node.decorator_list for part in ast.walk(mark)}
+        used |= {node.name} if decorators & names else set()
+    assert sorted(names - used - {"__getattr__", "__dir__"}) == []  # these two are called by Python

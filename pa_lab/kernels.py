@@ -1,0 +1,436 @@
+"""Kernel values and sums of kernel functions: the same bits on every processor, with any number of threads.
+
+A score ``p = sum_j a_j k(x, s_j)`` is built up tile by tile. A tile holds ``TILE`` vectors feature by feature, so that
+each of the loops below runs over the vectors of a tile, and the compiler turns it into vector instructions without
+changing the order of any sum. The distances or inner products of one row with a tile, their kernel values and the
+weighted sum all stay in the processor's first cache.
+
+Three things make the digits independent of the processor. Every sum runs in an order that is written down here.
+Multiplications and additions are never fused. And `exp` and `tanh` are our own, made of additions and multiplications,
+because library versions differ from one processor to the next.
+
+Squared distances are sums of squared differences. The usual ``|x|^2 + |s|^2 - 2 x.s`` loses digits far from the origin
+and would gain little time.
+"""
+
+import copy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numba import njit, types
+from numba.extending import overload
+
+KINDS = ("linear", "poly", "sigmoid", "rbf", "laplacian")
+LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)
+BLOCK = 128  # rows at a time
+TILE = 128  # vectors at a time
+UNROLL = 4  # features at a time; rows and vectors are filled up with zeros to a multiple of it
+LINE = 64  # bytes to which tiles are aligned: a cache line, and the widest vector register
+WORTH_A_THREAD = 2**15  # kernel values below which handing over to a thread costs more than it brings
+
+# e^r = 1 + r + r^2 P(r) for |r| <= ln(2) / 2, P fitted for the least relative error of e^r - 1. Adding MAGIC
+# rounds to the nearest integer k, which then stands in the lowest bits of the sum. LN2_HIGH ends in zeros, so that
+# k LN2_HIGH is exact.
+LOG2_E, MAGIC = 1.4426950408889634, 1.5 * 2.0**52
+LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+LOWEST = -708.3964185322641  # e^x below is under the smallest normal number, 2^-1022
+P2, P3, P4, P5, P6 = (0.5000000000000006, 0.16666666666666588, 0.04166666666657661, 0.008333333333389642,
+                      0.0013888888931616404)  # fmt: skip
+P7, P8, P9, P10, P11 = (0.00019841269718867932, 2.4801505207823193e-05, 2.7557407604031324e-06,
+                        2.762606549074335e-07, 2.505377850224472e-08)  # fmt: skip
+ONE = np.float64(1.0).view(np.int64)
+
+_single = np.float32
+S_LOG2_E, S_MAGIC = _single(1.442695), _single(1.5 * 2.0**23)
+S_LN2_HIGH, S_LN2_LOW = _single(0.693359375), _single(-2.12194440e-4)
+S_LOWEST = _single(-87.33654)
+S_P2, S_P3, S_P4, S_P5, S_P6 = (_single(c) for c in (0.49999997, 0.16666543, 0.0416672, 0.008366534, 0.0013882517))
+S_0, S_1, S_2, S_CUT, S_FAR = (_single(c) for c in (0.0, 1.0, 2.0, -1.1, -40.0))
+S_ONE = S_1.view(np.int32)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _reduced(x):
+    """Split ``x = k ln 2 + r`` with ``|r| <= ln(2) / 2``: ``e^r - 1``, and ``k`` moved to the place of an exponent."""
+    shifted = x * LOG2_E + MAGIC
+    k = shifted - MAGIC
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    r2 = r * r
+    low = (P2 + P3 * r) + (P4 + P5 * r) * r2
+    high = ((P6 + P7 * r) + (P8 + P9 * r) * r2) + (P10 + P11 * r) * (r2 * r2)
+    return r + r2 * (low + high * (r2 * r2)), np.float64(shifted).view(np.int64) << 52
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _reduced_single(x):
+    """Single precision: as `_reduced`."""
+    shifted = x * S_LOG2_E + S_MAGIC
+    k = shifted - S_MAGIC
+    r = (x - k * S_LN2_HIGH) - k * S_LN2_LOW
+    r2 = r * r
+    p = (S_P2 + S_P3 * r) + r2 * ((S_P4 + S_P5 * r) + r2 * S_P6)
+    return r + r2 * p, np.float32(shifted).view(np.int32) << np.int32(23)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _exp_double(x):
+    less_one, exponent = _reduced(x)
+    scaled = np.int64(np.float64(1.0 + less_one).view(np.int64) + exponent).view(np.float64)
+    return 0.0 if x < LOWEST else scaled
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _exp_single(x):
+    less_one, exponent = _reduced_single(x)
+    scaled = np.int32(np.float32(S_1 + less_one).view(np.int32) + exponent).view(np.float32)
+    return S_0 if x < S_LOWEST else scaled
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _tanh_double(x):
+    y = -2.0 * abs(x)
+    less_one, exponent = _reduced(-80.0 if y < -80.0 else y)
+    power = np.int64(ONE + exponent).view(np.float64)
+    below = power + power * less_one  # e^y = power (1 + less_one)
+    far = y < -1.1  # (1 - e^y) / (1 + e^y), far from 0 as 1 - 2 e^y / (1 + e^y)
+    part = (2.0 * below if far else (1.0 - power) - power * less_one) / ((1.0 + power) + power * less_one)
+    return np.copysign(1.0 - part if far else part, x)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _tanh_single(x):
+    y = -S_2 * abs(x)
+    less_one, exponent = _reduced_single(S_FAR if y < S_FAR else y)
+    power = np.int32(S_ONE + exponent).view(np.float32)
+    below = power + power * less_one
+    far = y < S_CUT
+    part = (S_2 * below if far else (S_1 - power) - power * less_one) / ((S_1 + power) + power * less_one)
+    return np.copysign(S_1 - part if far else part, x)
+
+
+def exp(x):
+    """Exponential of ``x <= 0``, a float64 or float32, within 1.1 units in the last place.
+
+    It is 0 where the result is below the smallest normal number, and NaN for NaN.
+
+    >>> exp(0.0), exp(-1.0), exp(-709.0), float(exp(np.float32(-1.0)))
+    (1.0, 0.36787944117144233, 0.0, 0.3678794503211975)
+    """
+    return _exp_single(x) if isinstance(x, np.float32) else _exp_double(x)
+
+
+def tanh(x):
+    """Hyperbolic tangent of a float64 or float32 within 2 units in the last place.
+
+    >>> tanh(0.0), tanh(1.0), tanh(-1000.0), float(tanh(np.float32(-1000.0)))
+    (0.0, 0.7615941559557649, -1.0, -1.0)
+    """
+    return _tanh_single(x) if isinstance(x, np.float32) else _tanh_double(x)
+
+
+@overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})
+def _exp_by_type(x):
+    return (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp_double(x))
+
+
+@overload(tanh, jit_options={"forceinline": True, "error_model": "numpy"})
+def _tanh_by_type(x):
+    return (lambda x: _tanh_single(x)) if x == types.float32 else (lambda x: _tanh_double(x))
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _compare(kind, products, distances, x, s, k):
+    """Inner products, squared or absolute distances of a row ``x`` with a tile ``s`` into ``k``, feature by feature."""
+    for j in range(TILE):
+        k[j] = 0.0
+    for f in range(0, x.shape[0], UNROLL):
+        x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
+        if products is not None:
+            for j in range(TILE):
+                k[j] = (((k[j] + x0 * s0[j]) + x1 * s1[j]) + x2 * s2[j]) + x3 * s3[j]
+        if distances is not None:
+            if kind == RBF:
+                for j in range(TILE):
+                    a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
+                    k[j] = (((k[j] + a * a) + b * b) + c * c) + d * d
+            else:
+                for j in range(TILE):
+                    a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
+                    k[j] = (((k[j] + abs(a)) + abs(b)) + abs(c)) + abs(d)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _transform(kind, products, distances, gamma, coef0, degree, k, base):
+    """What a kernel makes of inner products or distances, in place; ``base`` is memory to write on."""
+    if distances is not None:
+        for j in range(TILE):
+            k[j] = exp(-gamma * k[j])
+    if products is not None:
+        if kind == SIGMOID:
+            for j in range(TILE):
+                k[j] = tanh(gamma * k[j] + coef0)
+        elif kind == POLY:
+            for j in range(TILE):
+                base[j] = gamma * k[j] + coef0
+                k[j] = 1.0
+            for _ in range(degree):
+                for j in range(TILE):
+                    k[j] *= base[j]
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _weigh(k, w, part):
+    """``sum_j w_j k_j`` over a tile, in double precision, in one fixed order; ``part`` is memory to write on."""
+    for j in range(TILE // 4):
+        a, b = k[j] * w[j], k[j + TILE // 4] * w[j + TILE // 4]
+        c, d = k[j + TILE // 2] * w[j + TILE // 2], k[j + 3 * TILE // 4] * w[j + 3 * TILE // 4]
+        part[j] = (a + b) + (c + d)
+    for j in range(8):
+        part[j] = (part[j] + part[j + 8]) + (part[j + 16] + part[j + 24])
+    return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]))
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def over_tiles(kind, products, distances, gamma, coef0, degree, X, tiles, first, n, W, scores, K, work, sums):
+    """Kernel values of rows ``X`` with the first ``n`` vectors of ``tiles``: put into ``K``, and summed with weights.
+
+    Vector 0 of ``tiles`` is number ``first`` of all, whose weights are the rows of ``W``; the sums are added to
+    ``scores``, of shape (rows of X, columns of W). ``W`` without columns: no sums. ``K`` without rows: values are not
+    kept. With ``kind`` GIVEN, ``X`` holds the kernel values. Of ``products`` and ``distances`` one is None, and the
+    compiler drops what it stands for. ``work`` and ``sums`` are memory to write on.
+    """
+    k, w, part = work[0], sums[1:], sums[0]
+    for at in range(0, n, TILE):
+        m = min(TILE, n - at)
+        for c in range(W.shape[1]):
+            for j in range(TILE):
+                w[c, j] = W[first + at + j, c] if j < m else 0.0
+        for i in range(X.shape[0]):
+            if kind == GIVEN:
+                for j in range(m):
+                    k[j] = X[i, at + j]
+            else:
+                _compare(kind, products, distances, X[i], tiles[at // TILE], k)
+                _transform(kind, products, distances, gamma, coef0, degree, k, work[1])
+            for j in range(m, TILE):
+                k[j] = 0.0  # the tile's empty places
+            for c in range(W.shape[1]):
+                scores[i, c] += _weigh(k, w[c], part)
+            if K.shape[0] > 0:
+                for j in range(m):
+                    K[i, first + at + j] = k[j]
+
+
+def zeros(shape, dtype):
+    """Zeros that begin at a cache line.
+
+    >>> zeros((2, 3), np.float32).ctypes.data % LINE
+    0
+    """
+    dtype = np.dtype(dtype)
+    room = np.zeros(int(np.prod(shape)) + LINE // dtype.itemsize, dtype)
+    start = -room.ctypes.data % LINE // dtype.itemsize
+    return room[start : start + int(np.prod(shape))].reshape(shape)
+
+
+class Vectors:
+    """The vectors of a sum of kernel functions, in memory of their own, and their numbers in the stream.
+
+    ``n`` vectors lie in tiles, feature by feature; ``ids`` are their numbers. Room grows by chunks half as large as
+    all before, so that no vector is ever moved.
+
+    Examples
+    --------
+    >>> vectors = Vectors(3, np.float64)
+    >>> vectors.put(np.array([0, 1]), np.ones((2, 3)), np.array([7, 9]))
+    >>> vectors.n, vectors.ids.tolist(), vectors.rows().shape, vectors.chunks[0].shape
+    (2, [7, 9], (2, 3), (1, 4, 128))
+    """
+
+    def __init__(self, n_features, dtype):
+        self.n_features, self.dtype = n_features, np.dtype(dtype)
+        self.n, self.starts, self.chunks, self._ids = 0, [], [], np.empty(0, np.int64)
+
+    @property
+    def ids(self):
+        """Numbers of the vectors in the stream, an array of shape (n,)."""
+        return self._ids[: self.n]
+
+    def __getstate__(self):
+        """Pickle the rows only."""
+        return self.n_features, self.dtype, self.rows(), self.ids
+
+    def __setstate__(self, state):
+        """Put the rows in aligned memory again."""
+        self.__init__(*state[:2])
+        self.put(np.arange(len(state[2])), *state[2:])
+
+    def fork(self):
+        """Return vectors that share the memory of those held now; what is added to either does not show in the other.
+
+        Only one of the two may be added to.
+        """
+        new = copy.copy(self)
+        new.starts, new.chunks = self.starts.copy(), self.chunks.copy()
+        return new
+
+    def put(self, places, rows, ids, undo=None):
+        """Put dense rows with their numbers in these places, new ones or, on record in ``undo``, ones in use."""
+        if len(places) == 0:
+            return
+        self.n = max(self.n, int(places.max()) + 1)
+        while len(self._ids) < self.n:
+            chunk = zeros((max(1, len(self._ids) // TILE // 2), pad(self.n_features), TILE), self.dtype)
+            self.starts.append(len(self._ids))
+            self.chunks.append(chunk)
+            self._ids = np.concatenate([self._ids, np.full(TILE * len(chunk), -1)])
+        if undo is not None:
+            undo.keep(self._ids, places)
+        self._ids[places] = ids
+        owners = np.searchsorted(self.starts, places, side="right") - 1
+        for owner in np.unique(owners):
+            mine = owners == owner
+            tile, j = np.divmod(places[mine] - self.starts[owner], TILE)
+            if undo is not None:
+                undo.keep(self.chunks[owner], (tile, slice(None), j))
+            self.chunks[owner][tile, : self.n_features, j] = rows[mine]
+
+    def rows(self):
+        """Return a copy of the vectors, row by row: an array of shape (n, n_features)."""
+        out = np.empty((self.n, self.n_features), self.dtype)
+        for start, chunk in zip(self.starts, self.chunks, strict=True):
+            for t, tile in enumerate(chunk):
+                part = out[start + t * TILE : start + (t + 1) * TILE]
+                part[:] = tile[: self.n_features, : len(part)].T
+        return out
+
+
+def pad(n_features):
+    """Return the number of features once zeros fill them up to a multiple of ``UNROLL``.
+
+    >>> pad(22)
+    24
+    """
+    return -(-n_features // UNROLL) * UNROLL
+
+
+class Threads(NamedTuple):
+    """How many threads there are, and a ``map`` that hands calls to them."""
+
+    n: int
+    map: Callable
+
+
+ONE_THREAD = Threads(1, map)
+
+
+@contextmanager
+def use_threads(n_jobs=None):
+    """Start as many threads as scikit-learn's ``n_jobs`` asks for; they end with the ``with`` statement.
+
+    Threads that end with the call that needs them leave nothing behind that a forked process could wait for.
+
+    >>> with use_threads(2) as threads:
+    ...     threads.n, list(threads.map(abs, [-1, -2]))
+    (2, [1, 2])
+    """
+    n = effective_n_jobs(n_jobs)
+    if n == 1:
+        yield ONE_THREAD
+        return
+    with ThreadPoolExecutor(n) as pool:
+        yield Threads(n, pool.map)
+
+
+class Kernel:
+    """Kernel values of rows with vectors, and weighted sums of them.
+
+    Rows are dense or sparse and may lie anywhere: they are copied block by block.
+
+    Parameters
+    ----------
+    kind : str in ``KINDS``, "precomputed" or callable
+        A callable takes two arrays of rows and returns the matrix of values, as for scikit-learn's SVC. With
+        "precomputed" a row holds its kernel values with all rows of the stream, by their numbers.
+    gamma, degree, coef0
+        As in scikit-learn.
+    dtype : float32 or float64
+        What kernel values are computed in. Sums of them are always double.
+
+    Examples
+    --------
+    >>> rbf, vectors, X = Kernel("rbf", 0.5, 3, 0.0, np.float64), Vectors(1, np.float64), np.array([[0.0], [2.0]])
+    >>> vectors.put(np.array([0]), X[:1], np.array([0]))
+    >>> rbf.values(X, vectors).round(3).tolist(), rbf.scores(X, vectors, np.array([[2.0]])).round(3).tolist()
+    ([[1.0], [0.135]], [[2.0], [0.271]])
+    """
+
+    def __init__(self, kind, gamma, degree, coef0, dtype):
+        self.kind, self.gamma, self.degree, self.coef0, self.dtype = kind, gamma, degree, coef0, np.dtype(dtype)
+
+    def gram(self, X, ids, threads=ONE_THREAD):
+        """Return the kernel values of rows with each other, doubles whatever the dtype; ``ids`` are their numbers."""
+        own = Vectors(X.shape[1], self.dtype)
+        own.put(np.arange(X.shape[0]), X, ids)
+        K = self.values(X, own, threads).astype(np.float64, copy=False)
+        least = K.diagonal().min()
+        if least < 0:
+            raise ValueError(f"k(x, x) = {least:.3g} is negative for a row of X: a squared norm is not.")
+        return K
+
+    def values(self, X, vectors, threads=ONE_THREAD):
+        """Return ``k(x, s)`` for all rows and vectors, an array of shape (n_rows, n_vectors) in the kernel's dtype."""
+        return self.compute(X, vectors, np.empty((vectors.n, 0)), True, threads)[1]
+
+    def scores(self, X, vectors, W, threads=ONE_THREAD):
+        """Return ``sum_j W[j] k(x, s_j)`` for all rows, an array of doubles of shape (n_rows, columns of ``W``)."""
+        return self.compute(X, vectors, W, False, threads)[0]
+
+    def compute(self, X, vectors, W, keep, threads=ONE_THREAD):
+        """Return the scores and, with ``keep``, the kernel values; rows are shared out to threads in slices."""
+        n, W = X.shape[0], np.ascontiguousarray(W)
+        one_thread = callable(self.kind) or n * vectors.n < WORTH_A_THREAD
+        step = BLOCK if one_thread else min(BLOCK, -(-n // threads.n))
+        parts = [X[at : at + step] for at in range(0, max(n, 1), step)]
+        done = (map if one_thread else threads.map)(lambda part: self._compute(part, vectors, W, keep), parts)
+        scores, K = zip(*done, strict=True)
+        return np.concatenate(scores), np.concatenate(K)
+
+    def _compute(self, X, vectors, W, keep):
+        """Return scores and values of one slice. Calls share nothing that is written to."""
+        one, n = self.dtype.type, vectors.n
+        scores, work = np.zeros((X.shape[0], W.shape[1])), zeros((2, TILE), self.dtype)
+        sums, K = zeros((1 + W.shape[1], TILE), np.float64), np.empty((X.shape[0] if keep else 0, n), self.dtype)
+        if X.shape[0] == 0 or n == 0:
+            return scores, K
+        if self.kind in KINDS:
+            kind = KINDS.index(self.kind)
+            products, distances = (None, True) if kind in (RBF, LAPLACIAN) else (True, None)
+            X = _block(X, pad(X.shape[1]), self.dtype)
+            for first, chunk in zip(vectors.starts, vectors.chunks, strict=True):
+                m = min(n - first, TILE * len(chunk))
+                over_tiles(kind, products, distances, one(self.gamma), one(self.coef0), self.degree, X, chunk, first, m,
+                           W, scores, K, work, sums)  # fmt: skip
+            return scores, K
+        X = _block(X, X.shape[1], self.dtype)
+        if self.kind == "precomputed":
+            values = X[:, vectors.ids]
+        else:
+            values = np.ascontiguousarray(self.kind(X, vectors.rows()), self.dtype)
+            if values.shape != (len(X), n):
+                raise ValueError(f"kernel must return an array of shape {(len(X), n)}; got {values.shape}.")
+        no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
+        over_tiles(GIVEN, None, None, one(0), one(0), 0, values, no_tiles, 0, n, W, scores, K[:0], work, sums)
+        return scores, values if keep else K
+
+
+def _block(X, width, dtype):
+    """Return a copy of dense or sparse rows in aligned memory, with features of value 0 to fill them up."""
+    out = zeros((X.shape[0], width), dtype)
+    out[:, : X.shape[1]] = X.toarray() if hasattr(X, "indptr") else X
+    return out
