@@ -1,6 +1,8 @@
 """Settings of the site; `make docs` copies these sources, the notebooks and the figures to build/site for Sphinx."""
 
 import html
+import inspect
+import re
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -32,6 +34,7 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "pa_lab"
 html_show_sourcelink = False
+html_sidebars = {"index": [], "moving": []}
 html_copy_source = False
 html_extra_path = ["extra"]
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "navigation_with_keys": False}
@@ -39,16 +42,25 @@ html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page
 
 def write_mathml(self, node, block):
     """Write a formula as MathML, which browsers show without a script and without network."""
+    tex = re.sub(r"\\tag\{(\w+)\}", r"\\qquad (\1)", node.astext()).replace(r"\tfrac12", r"\frac{1}{2}")
     try:
-        formula = tex2mathml(node.astext(), as_block=block)
+        formula = tex2mathml(tex, as_block=block)
     except Exception:  # TeX that docutils does not know stays readable as it is
         formula = f"<code>{html.escape(node.astext())}</code>"
     self.body.append(f'<div class="math">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 
 
+def show_init(app, what, name, obj, options, signature, returns):
+    """Show a class with the parameters of its ``__init__``, as `help` does."""
+    if what == "class" and obj.__module__.startswith("pa_lab"):
+        return str(inspect.signature(obj)), returns
+    return None
+
+
 def setup(app):
-    """Register the writer of formulas."""
+    """Register the writer of formulas and the signatures of classes."""
+    app.connect("autodoc-process-signature", show_init)
     app.add_html_math_renderer(
         "mathml",
         (lambda self, node: write_mathml(self, node, False), None),
