@@ -38,10 +38,9 @@ DEPENDENT = 1e-10  # a vector closer than this (squared, relative) to the span o
 class Held(NamedTuple):
     """What is held within a budget of ``b`` vectors, in arrays that the loops change in place.
 
-    ``n`` holds the number of vectors and how many exchanges ``Q`` is still good for; ``W`` of shape (b, n_outputs) the
-    weights; ``ids`` the vectors' numbers in the stream and ``came`` when each came; ``norms`` their ``k(s, s)``;
-    ``near`` the vector nearest to each; ``K`` their kernel values and ``Q`` its inverse, each (b, b). What a policy
-    does not need has length 0.
+    ``n`` holds the number of vectors and how many exchanges `Inverse` is still good for; ``W`` of shape (b, n_outputs)
+    the weights; ``ids`` the vectors' numbers in the stream and ``came`` when each came; ``norms`` their ``k(s, s)``;
+    ``near`` the vector nearest to each, if the policy wants to know.
     """
 
     n: np.ndarray
@@ -50,6 +49,17 @@ class Held(NamedTuple):
     came: np.ndarray
     norms: np.ndarray
     near: np.ndarray
+
+
+class Pairs(NamedTuple):
+    """What "nearest" needs besides: the kernel values ``K`` of the vectors, of shape (b, b)."""
+
+    K: np.ndarray
+
+
+class Inverse(NamedTuple):
+    """What "projection" needs besides: the kernel values ``K`` of the vectors and their inverse ``Q``."""
+
     K: np.ndarray
     Q: np.ndarray
 
@@ -88,6 +98,15 @@ def move_along(variant, wanted, q, output):
 
 
 @njit(cache=True, error_model="numpy")
+def gives_up_example(wanted, variant, q, lost):
+    """Whether to give up the example itself, with a step along ``q``, is better than to give up a vector.
+
+    ``q`` is the squared norm of the direction then left, ``lost`` the squared norm of what goes with the vector.
+    """
+    return cost_along(variant, wanted, q) < cost_along(variant, wanted, wanted.norm) + 0.5 * lost
+
+
+@njit(cache=True, error_model="numpy")
 def squared_weight(W, r):
     """Return the squared norm of the weights of vector ``r`` over the outputs."""
     total = 0.0
@@ -107,57 +126,67 @@ def nearest_to(norms, k, r):
 
 
 @njit(cache=True, error_model="numpy")
-def project_on_pair(held, wanted, r, j):
+def project_on_pair(held, K, wanted, r, j):
     """Project ``k_r`` on the span of ``k_t`` and ``k_j``: coefficients on ``t`` and ``j``, squared distance to it.
 
     ``j`` is left out if it is -1 or if ``t`` alone spans it.
     """
-    k, norm = wanted.k, wanted.norm
-    det = norm * held.norms[j] - k[j] * k[j] if j >= 0 else 0.0
-    if j < 0 or det <= DEPENDENT * norm * held.norms[j]:
-        return k[r] / norm, 0.0, max(0.0, held.norms[r] - k[r] * k[r] / norm)
-    on_t = (held.norms[j] * k[r] - k[j] * held.K[r, j]) / det
-    on_j = (norm * held.K[r, j] - k[j] * k[r]) / det
-    return on_t, on_j, max(0.0, held.norms[r] - on_t * k[r] - on_j * held.K[r, j])
+    k, norm, norms = wanted.k, wanted.norm, held.norms
+    det = norm * norms[j] - k[j] * k[j] if j >= 0 else 0.0
+    if j < 0 or det <= DEPENDENT * norm * norms[j]:
+        return k[r] / norm, 0.0, max(0.0, norms[r] - k[r] * k[r] / norm)
+    on_t = (norms[j] * k[r] - k[j] * K[r, j]) / det
+    on_j = (norm * K[r, j] - k[j] * k[r]) / det
+    return on_t, on_j, max(0.0, norms[r] - on_t * k[r] - on_j * K[r, j])
 
 
 @njit(cache=True, error_model="numpy")
-def exchange_by_pairs(held, wanted, variant):
-    """Removal (``near`` empty) and nearest: change weights and move, return the vector given up, -1 for ``t``."""
-    W, move, pairs = held.W, wanted.move, held.near.shape[0] > 0
-    r, lost = -1, np.inf
-    for j in range(W.shape[0]):
-        loses = squared_weight(W, j) * project_on_pair(held, wanted, j, held.near[j] if pairs else -1)[2]
+def exchange_by_removal(held, wanted, variant):
+    """Removal: change the move, return the vector given up, -1 for the example itself."""
+    k, norm, r, lost = wanted.k, wanted.norm, -1, np.inf
+    for j in range(held.W.shape[0]):
+        loses = squared_weight(held.W, j) * max(0.0, held.norms[j] - k[j] * k[j] / norm)
         if loses < lost:
             r, lost = j, loses
-    beside, q = -1, 0.0  # where the step goes, and its squared norm, if t itself is given up
-    if pairs:
-        beside = nearest_to(held.norms, wanted.k, -1)
-        q = wanted.k[beside] * wanted.k[beside] / held.norms[beside]
-    if cost_along(variant, wanted, q) < cost_along(variant, wanted, wanted.norm) + 0.5 * lost:
-        for output in range(W.shape[1]):
-            if beside >= 0:
-                on_beside = wanted.k[beside] / held.norms[beside]
-                W[beside, output] += move_along(variant, wanted, q, output) * on_beside
+    if gives_up_example(wanted, variant, 0.0, lost):
         return -1
-    j = held.near[r] if pairs else -1
-    on_t, on_j, _ = project_on_pair(held, wanted, r, j)
-    for output in range(W.shape[1]):
-        move[output] += W[r, output] * on_t
-        if j >= 0:
-            W[j, output] += W[r, output] * on_j
+    for output in range(held.W.shape[1]):
+        wanted.move[output] += held.W[r, output] * (k[r] / norm)
     return r
 
 
 @njit(cache=True, error_model="numpy")
-def exchange_by_projection(held, wanted, variant):
-    """Projection: change weights, move and ``Q``, return the vector given up, -1 for ``t``.
+def exchange_by_pairs(held, K, wanted, variant):
+    """Nearest: change weights and move, return the vector given up, -1 for the example itself."""
+    W, r, lost = held.W, -1, np.inf
+    for j in range(W.shape[0]):
+        loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, held.near[j])[2]
+        if loses < lost:
+            r, lost = j, loses
+    beside = nearest_to(held.norms, wanted.k, np.int64(-1))  # where the step goes, if the example itself is given up
+    on_beside = wanted.k[beside] / held.norms[beside]
+    q = wanted.k[beside] * on_beside
+    if gives_up_example(wanted, variant, q, lost):
+        for output in range(W.shape[1]):
+            W[beside, output] += move_along(variant, wanted, q, output) * on_beside
+        return -1
+    on_t, on_j, _ = project_on_pair(held, K, wanted, r, held.near[r])
+    for output in range(W.shape[1]):
+        wanted.move[output] += W[r, output] * on_t
+        if held.near[r] >= 0:
+            W[held.near[r], output] += W[r, output] * on_j
+    return r
+
+
+@njit(cache=True, error_model="numpy")
+def exchange_by_projection(held, Q, wanted, variant):
+    """Projection: change weights, move and ``Q``, return the vector given up, -1 for the example itself.
 
     With ``v = Q k_t`` and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by
     ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse
     squared distance.
     """
-    W, Q, move, k, b = held.W, held.Q, wanted.move, wanted.k, held.Q.shape[0]
+    W, move, k, b = held.W, wanted.move, wanted.k, Q.shape[0]
     v, c = np.empty(b), np.empty(b)
     s = wanted.norm
     for j in range(b):
@@ -171,7 +200,7 @@ def exchange_by_projection(held, wanted, variant):
             if loses < lost:
                 r, lost = j, loses
     q = wanted.norm - max(s, 0.0)
-    if spanned or cost_along(variant, wanted, q) < cost_along(variant, wanted, wanted.norm) + 0.5 * lost:
+    if spanned or gives_up_example(wanted, variant, q, lost):
         for output in range(W.shape[1]):
             along = move_along(variant, wanted, q, output)
             for j in range(b):
@@ -196,20 +225,9 @@ def exchange_by_projection(held, wanted, variant):
 
 
 @njit(cache=True, error_model="numpy")
-def enter(held, r, wanted):
-    """Put an example in place ``r``."""
-    held.W[r] = wanted.move
-    held.norms[r] = wanted.norm
-    for j in range(held.K.shape[0]):
-        held.K[r, j] = held.K[j, r] = wanted.k[j]
-    if held.K.shape[0] > 0:
-        held.K[r, r] = wanted.norm
-
-
-@njit(cache=True, error_model="numpy")
-def update_nearest(held, r):
+def update_nearest(held, K, r):
     """Bring the list of nearest vectors up to date, once the vector in place ``r`` is another one."""
-    near, norms, K = held.near, held.norms, held.K
+    near, norms = held.near, held.norms
     for j in range(near.shape[0]):
         if j == r or near[j] == r or near[j] < 0:
             near[j] = nearest_to(norms, K[j], j)
@@ -218,98 +236,139 @@ def update_nearest(held, r):
 
 
 @njit(cache=True, error_model="numpy")
+def put_values(K, r, k):
+    """Put the kernel values of a new vector in place ``r``."""
+    for j in range(K.shape[0]):
+        K[r, j] = K[j, r] = k[j]
+
+
+@njit(cache=True, error_model="numpy")
+def copy_into(target, source):
+    """Copy a matrix."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@njit(cache=True, error_model="numpy")
 def losses_behind(rule, y, scores, move, one_vs_rest, losses):
     """Fill in the loss behind the move of each output; see `Step`."""
-    losses[:] = 0.0
-    if scores.shape[0] == 1:
-        losses[0] = loss_of(rule, y, scores[0])
-        return
     right, margin = int(y), 0.0
     for output in range(scores.shape[0]):
+        losses[output] = 0.0
         if move[output] != 0.0:
             margin += scores[output] if output == right else -scores[output]
     for output in range(scores.shape[0]):
-        if move[output] != 0.0 and one_vs_rest:
+        if move[output] == 0.0:
+            continue
+        if scores.shape[0] == 1:
+            losses[output] = loss_of(rule, y, scores[output])
+        elif one_vs_rest:
             losses[output] = loss_of(rule, 1.0 if output == right else -1.0, scores[output])
-        elif move[output] != 0.0:
+        else:
             losses[output] = loss_of(rule, 1.0, margin)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def learn_block(start, gram, KB, y, ids, C, rule, asking, counts, trace, held, spare, policy, one_vs_rest):
+def learn_block(start, gram, KB, y, ids, C, rule, asking, counts, trace, held, policy, alone, pairs, inverse, spare,
+                two, several):  # fmt: skip
     """Pass the examples of a block, from ``start`` on, through the linear pass one by one, within the budget.
 
-    ``KB`` holds the kernel values of the block with the vectors and ``gram`` those within the block. ``K`` and ``Q``
-    stay as they are if ``spare`` is another pair, which then takes them up at the first exchange.
+    ``KB`` holds the kernel values of the block with the vectors and ``gram`` those within the block. ``spare`` has a
+    matrix for each of `Pairs` or `Inverse`, to take its place at the first exchange, so that the old one stays as it
+    is; or empty matrices. What does not apply is None, and the compiler drops its part: ``alone`` stands for the
+    policy "removal", ``pairs`` for "nearest", ``inverse`` for "projection", ``two`` for a single output; ``several``
+    says of several outputs whether each class is learnt against the rest.
 
-    Returns where it stopped, before the end if ``Q`` has to be made anew, a number that is finite exactly if every
-    score was, the sum of the losses, and whether ``spare`` is in use.
+    Returns where it stopped, before the end if the inverse has to be made anew, a number that is finite exactly if
+    every score was, the sum of the losses, and whether the spare matrices are in use.
     """
     b, n_outputs = held.W.shape
     moves, drift, losses = np.zeros((2, n_outputs)), np.zeros((2, 0)), np.zeros(n_outputs)
-    base, norm, target, C_t = np.zeros((1, n_outputs)), np.zeros((1, 1)), np.zeros(1), np.zeros(1)
+    base, norm, target, price = np.zeros((1, n_outputs)), np.zeros((1, 1)), np.zeros(1), np.zeros(1)
     draw, order = np.zeros(1), np.zeros(0, np.int64)
     row, state = Rows(norm, None, None, base, 0.0, 0.0), State(moves, drift, counts)
     one = Asking(asking.query, draw, asking.delta, asking.rate, asking.budget)
-    size, total, in_spare = 0.0, 0.0, False
+    size, total, in_spare, times, one_vs_rest = 0.0, 0.0, False, 1.0, False
+    if several is not None:
+        one_vs_rest = several
+        times = 1.0 if several else 2.0
     for t in range(start, y.shape[0]):
         if policy == PROJECTION and held.n[0] == b and held.n[1] == 0:
             return t, size, total, in_spare
         for output in range(n_outputs):
             base[0, output] = dot_vector(KB, t, held.W[:, output])
-        norm[0, 0], target[0], C_t[0] = gram[t, t], y[t], C[t]
-        moves[:] = 0.0
+            moves[0, output] = 0.0
+        norm[0, 0], target[0], price[0] = gram[t, t], y[t], C[t]
         if asking.draws.shape[0] > 0:
             draw[0] = asking.draws[t]
-        if n_outputs == 1:
-            finite, loss = learn_two(row, target, order, C_t, rule, one, state, trace[t : t + 1])
-        elif one_vs_rest:
-            finite, loss = learn_one_vs_rest(row, target, order, C_t, rule, one, state, trace[t : t + 1])
-        else:
-            finite, loss = learn_multiclass(row, target, order, C_t, rule, one, state, trace[t : t + 1])
+        if two is not None:
+            finite, loss = learn_two(row, target, order, price, rule, one, state, trace[t : t + 1])
+        if several is not None:
+            if one_vs_rest:
+                finite, loss = learn_one_vs_rest(row, target, order, price, rule, one, state, trace[t : t + 1])
+            else:
+                finite, loss = learn_multiclass(row, target, order, price, rule, one, state, trace[t : t + 1])
         size += finite
         total += loss
-        if not moves[0].any():
+        moved = False
+        for output in range(n_outputs):
+            moved = moved or moves[0, output] != 0.0
+        if not moved:
             continue
         r = -1
         for j in range(held.n[0]):
             if held.ids[j] == ids[t]:
                 r = j
         if r >= 0:  # seen in an earlier pass, and still held
-            held.W[r] += moves[0]
+            for output in range(n_outputs):
+                held.W[r, output] += moves[0, output]
             continue
         losses_behind(rule, y[t], base[0], moves[0], one_vs_rest, losses)
-        times = 1.0 if n_outputs == 1 or one_vs_rest else 2.0
         wanted = Step(KB[t], gram[t, t], C[t], moves[0], losses, times)
         if held.n[0] < b:
             r = held.n[0]
             held.n[0] += 1
         else:
-            if spare[0].shape[0] > 0 and not in_spare:
+            if not in_spare and spare[0].shape[0] > 0:
                 in_spare = True
-                spare[0][:] = held.K
-                spare[1][:] = held.Q
-                held = Held(held.n, held.W, held.ids, held.came, held.norms, held.near, spare[0], spare[1])
+                if pairs is not None:
+                    copy_into(spare[0], pairs.K)
+                if inverse is not None:
+                    copy_into(spare[0], inverse.K)
+                    copy_into(spare[1], inverse.Q)
             if policy == OLDEST:
-                r = np.argmin(held.came)
+                r = 0
+                for j in range(b):
+                    if held.came[j] < held.came[r]:
+                        r = j
             elif policy == SMALLEST:
                 r = 0
                 for j in range(b):
                     if squared_weight(held.W, j) < squared_weight(held.W, r):
                         r = j
-            elif policy == PROJECTION:
-                r = exchange_by_projection(held, wanted, rule.variant)
+            if alone is not None:
+                r = exchange_by_removal(held, wanted, rule.variant)
+            if pairs is not None:
+                r = exchange_by_pairs(held, spare[0] if in_spare else pairs.K, wanted, rule.variant)
+            if inverse is not None:
+                r = exchange_by_projection(held, spare[1] if in_spare else inverse.Q, wanted, rule.variant)
                 held.n[1] -= r >= 0
-            else:
-                r = exchange_by_pairs(held, wanted, rule.variant)
             if r < 0:
                 counts[N_UPDATES] -= policy == REMOVAL
                 continue
-        enter(held, r, wanted)
-        if held.n[0] == b:
-            update_nearest(held, r)
-        KB[:, r] = gram[:, t]
-        held.ids[r], held.came[r] = ids[t], counts[N_SEEN]
+        for output in range(n_outputs):
+            held.W[r, output] = moves[0, output]
+        held.norms[r], held.ids[r], held.came[r] = gram[t, t], ids[t], counts[N_SEEN]
+        for i in range(gram.shape[0]):
+            KB[i, r] = gram[i, t]
+        if pairs is not None:
+            K = spare[0] if in_spare else pairs.K
+            put_values(K, r, KB[t])
+            if held.n[0] == b:
+                update_nearest(held, K, r)
+        if inverse is not None:
+            put_values(spare[0] if in_spare else inverse.K, r, KB[t])
     return y.shape[0], size, total, in_spare
 
 
@@ -327,20 +386,21 @@ class Budget(Expansion):
     def __init__(self, kernel, n_features, n_outputs, budget, policy):
         super().__init__(kernel, n_features, n_outputs, average=False)
         b, self.policy = budget, policy
-        pairs, inverse = (b if policy in (NEAREST, PROJECTION) else 0), (b if policy == PROJECTION else 0)
         self.held = Held(np.zeros(2, np.int64), np.zeros((b, n_outputs)), np.full(b, -1), np.zeros(b, np.int64),
-                         np.zeros(b), np.full(b if policy == NEAREST else 0, -1), np.zeros((pairs, pairs)),
-                         np.zeros((inverse, inverse)))  # fmt: skip
+                         np.zeros(b), np.full(b, -1))  # fmt: skip
         self.W, self.drift = self.held.W, np.zeros((b, 0))
-        self.spare, self.shares = None, False
+        n_matrices = {NEAREST: 1, PROJECTION: 2}.get(policy, 0)
+        self.matrices = tuple(np.zeros((b, b)) for _ in range(n_matrices))  # K, Q
+        self.spare = tuple(np.empty((0, 0)) for _ in self.matrices)
+        self.forked = self.shares = False
 
     def fork(self):
         """Return a model that learns on; it shares ``K`` and ``Q`` up to its first exchange."""
         new = super().fork()
-        *small, K, Q = self.held
-        new.held = Held(*(array.copy() for array in small), K, Q)
-        new.W, new.shares = new.held.W, True
-        new.spare = self.spare or (np.empty_like(K), np.empty_like(Q))
+        new.held = Held(*(array.copy() for array in self.held))
+        new.W, new.forked, new.shares = new.held.W, True, True
+        if self.matrices and not len(self.spare[0]):
+            new.spare = tuple(np.empty_like(matrix) for matrix in self.matrices)
         return new
 
     def learn(self, block):
@@ -349,45 +409,47 @@ class Budget(Expansion):
         gram, KB = self.kernel.gram(X, ids, block.threads), np.zeros((len(ids), b))
         KB[:, : self.vectors.n] = self.kernel.values(X, self.vectors, block.threads)
         rows = {number: row for row, number in enumerate(ids.tolist())}
-        at, sums, none = 0, np.zeros(2), np.empty((0, 0))
+        at, sums, one_output = 0, np.zeros(2), self.W.shape[1] == 1
         while at < len(ids):
             if self.policy == PROJECTION and self.held.n.tolist() == [b, 0]:
                 self._invert(KB)
             before = self.held.ids.copy()
+            spare = self.spare if self.shares else tuple(np.empty((0, 0)) for _ in self.spare)
             at, size, loss, in_spare = learn_block(
                 at, gram, KB, block.y, ids, block.C, block.rule, block.asking, block.counts, block.trace, self.held,
-                self.spare if self.shares else (none, none), self.policy, block.one_vs_rest,
+                self.policy, True if self.policy == REMOVAL else None,
+                Pairs(*self.matrices) if self.policy == NEAREST else None,
+                Inverse(*self.matrices) if self.policy == PROJECTION else None, spare or (np.empty((0, 0)),),
+                True if one_output else None, None if one_output else block.one_vs_rest,
             )  # fmt: skip
             sums += size, loss
             new = np.flatnonzero(before != self.held.ids)
             come = self.held.ids[new]
-            undo = block.undo if self.shares else None
-            self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come, undo)
+            self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come,
+                             block.undo if self.forked else None)  # fmt: skip
             if in_spare:
-                kept = self.held.K, self.held.Q
-                self.held = self.held._replace(K=self.spare[0], Q=self.spare[1])
-                self.spare, self.shares = kept, False
+                self.matrices, self.spare, self.shares = self.spare, self.matrices, False
         return sums
 
     def _invert(self, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""
-        held, b = self.held, len(self.W)
-        factor, keep = pivoted_cholesky(held.K, DEPENDENT)
+        held, b, (K, _) = self.held, len(self.W), self.matrices
+        factor, keep = pivoted_cholesky(K, DEPENDENT)
         n, inverse = len(keep), invert_lower(factor)
         inverse = multiply_transposed(inverse, inverse)
         if n == b:
             Q = np.zeros((b, b))
             Q[np.ix_(keep, keep)] = inverse
-            self.held, held.n[1] = held._replace(Q=Q), b
+            self.matrices, held.n[1] = (K, Q), b
             return
-        gone, K = np.setdiff1d(np.arange(b), keep), np.zeros((b, b))
-        folded = multiply_transposed(held.K[np.ix_(gone, keep)], held.W[gone])
+        gone, kept = np.setdiff1d(np.arange(b), keep), np.zeros((b, b))
+        folded = multiply_transposed(K[np.ix_(gone, keep)], held.W[gone])
         held.W[keep] += multiply_transposed(inverse, folded)
+        kept[:n, :n] = K[np.ix_(keep, keep)]
         for array in (held.W, held.norms, held.ids, held.came, KB.T):
             array[:n] = array[keep]
             array[n:] = 0
         held.ids[n:], held.n[0] = -1, n
-        K[:n, :n] = held.K[np.ix_(keep, keep)]
-        self.held = held._replace(K=K)
+        self.matrices = kept, np.zeros((b, b))
         rows, self.vectors = self.vectors.rows()[keep], Vectors(self.vectors.n_features, self.vectors.dtype)
         self.vectors.put(np.arange(n), rows, held.ids[:n])

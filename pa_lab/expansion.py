@@ -18,7 +18,7 @@ from scipy.linalg import get_blas_funcs
 from pa_lab.kernels import ONE_THREAD, Threads, Vectors
 from pa_lab.passes import IN_ORDER, State, run
 from pa_lab.queries import Asking
-from pa_lab.rows import dot, make_gram_rows
+from pa_lab.rows import make_gram_rows
 from pa_lab.rules import Rule
 
 
@@ -184,7 +184,6 @@ class Landmarks(Expansion):
         return multiply(1.0, self.inverse, multiply(1.0, self.inverse, k.T, lower=1), lower=1, trans_a=1).T
 
 
-@njit(cache=True, error_model="numpy")
 def pivoted_cholesky(K, tolerance):
     """Return a lower factor of the part of ``K`` that is regular to a relative tolerance, and the rows of that part.
 
@@ -194,27 +193,41 @@ def pivoted_cholesky(K, tolerance):
     >>> factor.tolist(), keep.tolist()
     ([[2.0, 0.0], [0.0, 1.0]], [2, 1])
     """
-    n = len(K)
-    L, left, rows = np.zeros((n, n)), np.zeros(n), np.arange(n)
-    largest = 0.0
-    for i in range(n):
-        left[i] = K[i, i]
-        largest = max(largest, K[i, i])
-    for m in range(n):
+    L, rows, left = np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
+    rank = _factorize(K, L, rows, left, tolerance * left.max(initial=0.0))
+    return L[rows[:rank], :rank], rows[:rank]
+
+
+@njit(cache=True, error_model="numpy")
+def _factorize(K, L, rows, left, least):
+    """Fill in the factor column by column, the pivots first in ``rows``; returns how many exceed ``least``.
+
+    ``left`` is the part of the diagonal that the columns so far do not explain.
+    """
+    for m in range(len(K)):
         pivot = m
-        for i in range(m, n):
+        for i in range(m, len(K)):
             if left[rows[i]] > left[rows[pivot]]:
                 pivot = i
-        if not left[rows[pivot]] > tolerance * largest:
-            return L[rows[:m], :m], rows[:m]
-        rows[m], rows[pivot] = rows[pivot], rows[m]
-        p = rows[m]
+        p = rows[pivot]
+        if not left[p] > least:
+            return m
+        rows[m], rows[pivot] = p, rows[m]
         L[p, m] = np.sqrt(left[p])
-        for i in range(m + 1, n):
+        whole = m - m % 4
+        for i in range(m + 1, len(K)):
             q = rows[i]
-            L[q, m] = (K[q, p] - dot(L[:, :m], q, L[:, :m], p)) / L[p, m]
+            a = b = c = d = rest = 0.0  # independent sums, as in `pa_lab.rows.dot`
+            for j in range(0, whole, 4):
+                a += L[q, j] * L[p, j]
+                b += L[q, j + 1] * L[p, j + 1]
+                c += L[q, j + 2] * L[p, j + 2]
+                d += L[q, j + 3] * L[p, j + 3]
+            for j in range(whole, m):
+                rest += L[q, j] * L[p, j]
+            L[q, m] = (K[q, p] - (((a + c) + (b + d)) + rest)) / L[p, m]
             left[q] -= L[q, m] * L[q, m]
-    return L[rows], rows
+    return len(K)
 
 
 @njit(cache=True, error_model="numpy")

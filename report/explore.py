@@ -29,7 +29,7 @@ VIEWS = ("random", "state", "draw", "controls", "chart", "step", "stream", "aski
 class Line:
     """A curve: its name and group on the page, its look, and what its rows hold in the results.
 
-    A ``{tuned}`` in a value stands for the score that C was tuned for.
+    A ``{score}`` in a value stands for the score that is shown.
     """
 
     name: str
@@ -40,11 +40,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Score:
-    """A score on the y axis: its name, its key in the rows, and the score that C was tuned for where it is shown."""
+    """A score on the y axis: its name and its key in the rows; where rows hold one score each, ``of`` says which."""
 
     name: str
     key: str
-    tuned: str = ""
+    of: str = ""
+
+    @property
+    def id(self):
+        """What the page calls it."""
+        return self.of or self.key
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,9 @@ class Topic:
     lines: tuple
 
 
-_AUC = Score("AUC", "auc", "AUC")
-_F1 = Score("F1", "f1", "F1")
-_BALANCED = Score("balanced accuracy", "balanced_accuracy", "F1")
+_AUC = Score("AUC", "auc")
+_F1 = Score("F1", "f1")
 _PRECISION = Score("average precision", "average_precision")
-_BOTH = {"flipped": "both classes"}
 
 TOPICS = (
     Topic(
@@ -88,47 +91,56 @@ TOPICS = (
         x="rate",
         x_name="share of training labels that are wrong",
         x_kind="share",
-        choose="Weights",
+        choose="Data",
         low="{key}_sd",
         high="",
-        band="one standard deviation over shuffles to either side",
-        do="Follow PA and PA-I to the right",
-        see="and see which of them wrong labels harm more; then switch from the last weights to their average.",
-        about="ijcnn1, one pass; C of PA-I and PA-II tuned on the training rows for each share of wrong labels.",
-        scores=(_AUC, _F1, _BALANCED),
+        band="one standard deviation over ten draws to either side",
+        do="Follow PA to the right",
+        see="and see how much of it its average keeps; then look for a rival that averages do not beat.",
+        about="One pass in random order for PA and AROW. C is tuned on the noisy labels, for each score by that score.",
+        scores=(_AUC, _PRECISION, _F1),
         lines=tuple(
-            Line(name, f"{weights} weights", _BOTH | {"method": method, "weights": weights}, name)
-            for weights in ("last", "averaged")
-            for name, method in (
-                ("PA", "PA"),
-                ("PA-I", "PA-I, tuned by {tuned}"),
-                ("PA-II", "PA-II, tuned by {tuned}"),
+            Line(name, data, {"data": data, "kind": "both classes", "method": method}, look)
+            for data in ("ijcnn1", "a9a", "cod-rna")
+            for name, method, look in (
+                ("PA, last weights", "PA", "PA"),
+                ("PA-I, last weights", "PA-I", "PA-I"),
+                ("PA-I, averaged", "PA-I averaged", "PA-II"),
+                ("SVM, hinge loss", "hinge SVM", "LIBLINEAR"),
+                ("logistic regression", "logistic", "all"),
+                ("AROW", "AROW", "random"),
             )
-        )
-        + tuple(
-            Line("LIBLINEAR", f"{weights} weights", _BOTH | {"method": "LIBLINEAR", "weights": "-"}, "LIBLINEAR")
-            for weights in ("last", "averaged")
         ),
     ),
     Topic(
         key="labels",
         name="Fewer labels",
         results="04_active_label_budgets",
-        rows="at_shares",
+        rows="quality",
         x="labels",
         x_name="labels asked for",
         x_kind="log",
-        choose="Rule",
+        choose="Case",
         low="{key}_low",
         high="{key}_high",
-        band="95 % interval of the mean over shuffles",
+        band="95 % interval of the mean over twenty runs",
         do="Compare small scores with random asking",
-        see="at the same number of labels: which one is better depends on the score you choose and on the rule.",
-        about="ijcnn1, one pass, last weights; C tuned once for each rule.",
-        scores=(_AUC, _PRECISION, _F1, _BALANCED),
+        see="at the same number of labels, and then change the order of the rows, the weights, and the score.",
+        about="ijcnn1, PA-I, one pass; C tuned for each way of asking, number of labels, case and score.",
+        scores=tuple(
+            Score(name, "value", of)
+            for name, of in (
+                ("average precision", "average_precision"),
+                ("AUC", "auc"),
+                ("F1", "f1"),
+                ("balanced accuracy", "balanced_accuracy"),
+            )
+        ),
         lines=tuple(
-            Line(name, rule, {"rule": rule, "asking": asking}, asking)
-            for rule in ("PA", "PA-I", "PA-II")
+            Line(name, f"{rows}, {weights} weights",
+                 {"order": order, "weights": weights, "asking": asking, "score": "{score}"}, asking)
+            for rows, order in (("shuffled rows", "shuffled"), ("file order", "file"))
+            for weights in ("averaged", "last")
             for name, asking in (
                 ("small score", "margin"),
                 ("at random", "random"),
@@ -161,6 +173,32 @@ TOPICS = (
                 ("fixed features", ("projection", "landmarks", "landmark features", "random Fourier", "Nyström")),
             )
             for name in names
+        ),
+    ),
+    Topic(
+        key="newswire",
+        name="A newswire",
+        results="09_real_streams",
+        rows="asked",
+        x="labels",
+        x_name="labels asked for",
+        x_kind="log",
+        choose="Stream",
+        low="{key}_low",
+        high="{key}_high",
+        band="95 % interval of the mean over twenty draws",
+        do="Find the number of labels",
+        see="from which a newswire learner that chooses is as good as one that reads them all.",
+        about="Stories on acquisitions, Reuters 1987, in order of time; F1 of the predictions before learning.",
+        scores=(_F1,),
+        lines=tuple(
+            Line(name, "newswire", {"query": query}, query)
+            for name, query in (
+                ("small score", "margin"),
+                ("at random", "random"),
+                ("below a threshold", "threshold"),
+                ("every label", "all"),
+            )
         ),
     ),
 )
@@ -203,19 +241,19 @@ def _read(root, topic):
 def _chart(topic, rows, stand_in):
     lines = []
     for line in topic.lines:
-        values = {score.key: _points(topic, line, score, rows) for score in topic.scores}
+        values = {score.id: _points(topic, line, score, rows) for score in topic.scores}
         lines.append({"name": line.name, "group": line.group, "look": line.look, "values": values})
     return {
         "key": topic.key, "name": topic.name, "source": f"{topic.results}.json", "stand_in": stand_in,
         "x": {"name": topic.x_name, "kind": topic.x_kind}, "choose": topic.choose, "band": topic.band,
         "do": topic.do, "see": topic.see, "about": topic.about,
-        "scores": [{"key": score.key, "name": score.name} for score in topic.scores], "lines": lines,
+        "scores": [{"key": score.id, "name": score.name} for score in topic.scores], "lines": lines,
     }  # fmt: skip
 
 
 def _points(topic, line, score, rows):
     """The points of a curve, ``[x, value, low, high, n]``, in order of x."""
-    wanted = {key: value.format(tuned=score.tuned) for key, value in line.rows.items()}
+    wanted = {key: value.format(score=score.of) for key, value in line.rows.items()}
     found = [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
     if not found:
         raise _missing(topic, f"a row of values.{topic.rows} with {wanted}")

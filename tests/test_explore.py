@@ -268,9 +268,9 @@ def test_curves_hold_the_numbers_of_the_results():
         for score in topic.scores:
             stored = {float(f"{row[score.key]:.4g}") for row in rows if row.get(score.key) is not None}
             for line in chart["lines"]:
-                assert line["values"][score.key], line["name"]
-                assert {point[1] for point in line["values"][score.key]} <= stored
-                assert all(low <= value <= high for _, value, low, high, _ in line["values"][score.key])
+                assert line["values"][score.id], line["name"]
+                assert {point[1] for point in line["values"][score.id]} <= stored
+                assert all(low <= value <= high for _, value, low, high, _ in line["values"][score.id])
 
 
 def test_text_in_the_results_cannot_end_the_data(monkeypatch):

@@ -7,7 +7,6 @@ the 1 is the bias of their section 2, and the order is random.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -19,9 +18,7 @@ from pa_lab.queries import ASK_ALL
 from pa_lab.rows import make_gram_rows
 from pa_lab.rules import make_rule
 from pa_lab.study.experiments import Splits, flip_labels, grid, sweep
-from pa_lab.study.metrics import scores
 from pa_lab.study.published_protocol import weighted_sums
-from pa_lab.study.statistics import corrected_t_test
 
 METHODS = {"BPAI": "PA-I", "BPAII": "PA-II", "BPALS": "PALS"}
 DATABASES = ("breast", "diabetes", "heart", "ionosphere", "liver", "sonar", "twonorm")
@@ -244,44 +241,30 @@ def variation(curve: np.ndarray) -> float:
     return float(np.abs(np.diff(curve[len(curve) // 2 :])).sum())
 
 
-def stream_trials(
-    X: np.ndarray,
-    y: np.ndarray,
-    X_test: np.ndarray,
-    y_test: np.ndarray,
-    orders: list[np.ndarray],
-    batches: Sequence[int] = BATCHES,
-    Cs: Sequence[float] = CS,
-    fit_intercept: bool = True,
+def stream_errors(
+    X: np.ndarray, y: np.ndarray, orders: list[np.ndarray], batches: Sequence[int] = BATCHES, Cs: Sequence[float] = CS
 ) -> pd.DataFrame:
-    """Run linear mini-batches over shuffles of a long stream, with the C of the fewest mistakes along the last shuffle.
+    """Run linear mini-batches with an intercept over several orders of a long stream.
 
     Parameters
     ----------
-    X, y, X_test, y_test : arrays. Training and test part.
-    orders : list of arrays of int. Orders of the training rows. The last one is for tuning only.
-    batches, Cs : sequences. Batch sizes, and what to try for C.
-    fit_intercept : bool, default=True
+    X, y : arrays of shape (n, d) and (n,)
+    orders : list of arrays of int. Orders of the rows.
+    batches, Cs : sequences. Batch sizes and values of C, every pair of which is run.
 
-    Returns a frame with columns ``method``, ``B``, ``C``, ``order``, ``online`` and ``updates`` (shares of the rows),
-    and the scores on the test part.
+    Returns a frame with columns ``order`` (its number), ``method``, ``B``, ``C`` and ``online``, the percentage of
+    rows that were predicted wrongly before their batch was learned.
+
+    >>> stream_errors(np.eye(2), np.array([1, -1]), [[0, 1]], batches=[2], Cs=[1.0])["online"].tolist()
+    [50.0, 50.0, 50.0]
     """
-
-    def learn(rows, method, B, C):
-        model = PAClassifier(METHODS[method], C=C, batch_size=B, fit_intercept=fit_intercept)
-        return model.fit(X[rows], y[rows])
-
-    tried = []
-    for setting in grid(method=METHODS, B=batches, C=Cs):
-        tried.append(setting | {"mistakes": learn(orders[-1], **setting).n_mistakes_})
-    tried = pd.DataFrame(tried)
-    best = tried.loc[tried.groupby(["method", "B"])["mistakes"].idxmin()].drop(columns="mistakes")
     runs = []
-    for setting in best.to_dict("records"):
-        for number, rows in enumerate(orders[:-1]):
-            model = learn(rows, **setting)
-            shares = {"online": model.n_mistakes_ / len(rows), "updates": model.n_updates_ / len(rows)}
-            runs.append(setting | {"order": number} | shares | scores(y_test, model.decision_function(X_test)))
+    for number, rows in enumerate(orders):
+        X_here, y_here = X[rows], y[rows]
+        for setting in grid(method=METHODS, B=batches, C=Cs):
+            model = PAClassifier(METHODS[setting["method"]], C=setting["C"], batch_size=setting["B"])
+            mistakes = model.fit(X_here, y_here).n_mistakes_
+            runs.append({"order": number} | setting | {"online": 100 * mistakes / len(y_here)})
     return pd.DataFrame(runs)
 
 
@@ -303,78 +286,3 @@ def against_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.Data
     ours = summary.assign(ours=100 * summary["test"], ours_ci=100 * (summary["test_high"] - summary["test"]))
     cells = ours[["database", "method", "B", "ours", "ours_ci"]].merge(theirs, on=["database", "method", "B"])
     return cells.assign(overlap=(cells.ours - cells.theirs).abs() <= cells.ours_ci + cells.theirs_ci)
-
-
-def paired_tests(
-    runs: pd.DataFrame, value: str, pairs: Sequence[tuple], sizes: dict[str, tuple[int, int]]
-) -> pd.DataFrame:
-    """Test paired differences between two settings on every database, by the corrected resampled t-test.
-
-    Parameters
-    ----------
-    runs : DataFrame. From `trials`, with a column ``database``.
-    value : {"online", "test"}
-    pairs : sequence of ((method, B), (method, B))
-    sizes : dict of str to (int, int). Rows trained on and tested on, by database.
-
-    Returns a frame with columns ``database``, ``a``, ``b``, and those of `corrected_t_test` for a minus b.
-    """
-    wide = runs.pivot(index=["database", "trial"], columns=["method", "B"], values=value)
-    rows = []
-    for database, part in wide.groupby(level="database", sort=False):
-        for a, b in pairs:
-            test = corrected_t_test(part[a] - part[b], *sizes[database])
-            rows.append({"database": database, "a": a, "b": b} | test)
-    return pd.DataFrame(rows)
-
-
-def claims(runs: pd.DataFrame, sizes: dict[str, tuple[int, int]]) -> pd.DataFrame:
-    """Return the source's four claims as counts over databases and settings, with a verdict for each.
-
-    The first claims a difference, which tests can show. The others claim that there is none to speak of. No
-    significant difference does not mean that there is none, so their verdicts only say that none was shown.
-
-    Parameters
-    ----------
-    runs, sizes. As for `paired_tests`.
-
-    Returns a frame with columns ``claim``, ``measured``, ``holds``, ``of``, ``share`` and ``verdict``.
-    """
-    batches = sorted(runs["B"].unique())
-    small, middle = [(m, 1) for m in METHODS], [B for B in (4, 6, 8) if B in batches]
-    falls = paired_tests(runs, "online", list(zip(small, [(m, max(middle)) for m in METHODS], strict=True)), sizes)
-    means = runs.groupby(["database", "method", "B"], sort=False)["online"].mean().unstack("B")
-    best = {(db, m): means.loc[(db, m)].idxmin() for db, m in means.index}
-    suffices = [
-        paired_tests(runs[runs["database"] == db], "online", [((m, B), (m, best[db, m])) for B in middle], sizes)
-        for db, m in means.index
-    ]
-    alike = paired_tests(runs, "online", [(("BPAII", B), ("BPALS", B)) for B in batches], sizes)
-    cells = [(m, B) for m in METHODS for B in (1, 4, 8) if B in batches]
-    tests = paired_tests(runs, "test", list(combinations(cells, 2)), sizes)
-    rows = [
-        ("cumulative error falls with B", f"B = 1 significantly worse than B = {max(middle)}",
-         (falls["mean"].gt(0) & falls["p"].lt(0.05)).to_numpy()),
-        ("B = 4 to 8 suffices", "one of these B not significantly worse than the best B",
-         [bool((c["p"].ge(0.05) | c["mean"].le(0) | c["p"].isna()).any()) for c in suffices]),
-        ("BPAII and BPALS behave alike", "cumulative errors not significantly different", alike["p"].ge(0.05)),
-        ("final test errors differ little", "two columns of their Table 2 not significantly different",
-         tests["p"].ge(0.05)),
-    ]  # fmt: skip
-    table = pd.DataFrame([{"claim": c, "measured": how, "holds": int(np.sum(k)), "of": len(k)} for c, how, k in rows])
-    table["share"] = table["holds"] / table["of"]
-    words = [SHOWN] + [NOT_SHOWN] * (len(rows) - 1)
-    return table.assign(verdict=[grade(*case) for case in zip(table["share"], words, strict=True)])
-
-
-SHOWN = ("does not hold", "undecided", "holds mostly", "holds")
-NOT_SHOWN = ("refuted", "undecided", "mostly not shown to differ", "not shown to differ")
-
-
-def grade(share: float, words: Sequence[str] = SHOWN) -> str:
-    """Return the word for a share of cases; the words change at 1/3, 2/3 and 0.9.
-
-    >>> [grade(share) for share in (1.0, 0.8, 0.5, 0.1)], grade(0.95, NOT_SHOWN)
-    (['holds', 'holds mostly', 'undecided', 'does not hold'], 'not shown to differ')
-    """
-    return words[int(np.searchsorted([1 / 3, 2 / 3, 0.9], share, side="right"))]

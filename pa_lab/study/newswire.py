@@ -52,7 +52,7 @@ class _Reader(HTMLParser):
             self.story[self.element] += data
 
 
-def parse(text):
+def parse(text: str) -> pd.DataFrame:
     """Read stories from SGML, and return them as a frame in order of time (see the module).
 
     Parameters
@@ -89,7 +89,7 @@ def _ordered(rows):
     return frame.sort_values(["date", "newid"], ignore_index=True)
 
 
-def pack(stories):
+def pack(stories: pd.DataFrame) -> bytes:
     """Return stories as bytes of JSON: the same on every machine, and safe to read back.
 
     >>> unpack(pack(unpack(b'[[1, "1987-02-26T15:01:01", false, "TRAIN", "YES", ["cocoa"], "Bahia"]]')))["topics"][0]
@@ -101,13 +101,13 @@ def pack(stories):
     return json.dumps(list(zip(*columns, strict=True)), separators=(",", ":")).encode()
 
 
-def unpack(content):
+def unpack(content: bytes) -> pd.DataFrame:
     """Return the stories that `pack` made into bytes."""
     rows = json.loads(content)
     return _ordered([(*row[:5], tuple(row[5]), row[6]) for row in rows])
 
 
-def labels(stories, topic):
+def labels(stories: pd.DataFrame, topic: str) -> np.ndarray:
     """Return +1 for the stories that have a topic and -1 for the others.
 
     >>> stories = pd.DataFrame({"topics": [("grain", "corn"), ()]})
@@ -117,7 +117,7 @@ def labels(stories, topic):
     return np.where([topic in topics for topics in stories["topics"]], 1, -1)
 
 
-def modapte(stories):
+def modapte(stories: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return two masks of stories, training and test part of the split "ModApte": 9,603 and 3,299 of them.
 
     >>> stories = pd.DataFrame({"split": ["TRAIN", "TEST", "TEST"], "judged": ["YES", "YES", "NO"]})
@@ -126,3 +126,27 @@ def modapte(stories):
     """
     judged = (stories["judged"] == "YES").to_numpy()
     return tuple(judged & (stories["split"] == part).to_numpy() for part in ("TRAIN", "TEST"))
+
+
+def ranked(topical: np.ndarray, decision: np.ndarray) -> dict[str, int]:
+    """Count what a decision finds of a topic: ``topical``, ``hits``, ``called`` and ``right``.
+
+    If as many stories are taken from the top as have the topic, precision equals recall, the break-even: ``hits`` of
+    ``topical``. Above 0 are ``called`` stories, ``right`` of them.
+
+    Parameters
+    ----------
+    topical : bool array of shape (n,). Which stories have the topic.
+    decision : array of shape (n,)
+
+    >>> ranked(np.array([True, False, True]), np.array([2.0, 1.0, -1.0]))
+    {'topical': 2, 'hits': 1, 'called': 2, 'right': 1}
+    """
+    top, called = np.argsort(-decision, kind="stable")[: topical.sum()], decision > 0
+    found = {
+        "topical": topical.sum(),
+        "hits": topical[top].sum(),
+        "called": called.sum(),
+        "right": topical[called].sum(),
+    }
+    return {name: int(count) for name, count in found.items()}

@@ -40,6 +40,8 @@ _LOOK = {
     "random": (SKY, "-.", ">"),
     "margin": (BLUE, "-", "s"),
     "all": (BLACK, "-", "o"),
+    "threshold": (GREEN, "--", "^"),
+    "first": (GREY, ":", "v"),
     "removal": (VERMILION, "-.", "v"),
     "nearest": (ORANGE, "--", "^"),
     "projection": (GREEN, "-", "D"),
