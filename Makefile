@@ -9,16 +9,13 @@ export PYTHONDONTWRITEBYTECODE :=
 # One thread for BLAS: the products here are small, and two cores are kept busy by two processes.
 export OPENBLAS_NUM_THREADS ?= 1
 
-# numba does not notice a change in a function that a cached one calls: any change here empties its cache.
-FRESH := build/.fresh
-
 .DEFAULT_GOAL := help
-.PHONY: help report test lint unit notebooks bench faults again clean
+.PHONY: help report test lint unit notebooks bench faults again docs clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-report: $(STAMP) $(FRESH)  ## Run the notebooks and compile the report (ONLY=02 for one notebook)
+report: $(STAMP)  ## Run the notebooks and compile the report (ONLY=02 for one notebook)
 	@$(PY) report/build.py $(if $(ONLY),--only $(ONLY))
 
 test:  ## Lint, unit tests, then every notebook
@@ -29,7 +26,7 @@ lint: $(STAMP)  ## Check style and format
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 
-unit: $(STAMP) $(FRESH)
+unit: $(STAMP)
 	$(PY) -m pytest -n 2 --dist worksteal
 
 # Real data: every output must come out as stored. Otherwise the cells must run, on a small stand-in.
@@ -39,7 +36,7 @@ LONG = $(foreach n,08 02 03 05 04,$(wildcard notebooks/$(n)_*.ipynb))
 NBVAL = LOKY_MAX_CPU_COUNT=1 PA_LAB_PROGRESS=0 PA_LAB_OUTPUT="$(CURDIR)/build/test" $(PY) -m pytest \
 	$(LONG) $(filter-out $(LONG),$(wildcard notebooks/*.ipynb)) --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
 	-n 2 --dist loadfile --no-loadscope-reorder -o filterwarnings= -o addopts=-q
-notebooks: $(STAMP) $(FRESH)
+notebooks: $(STAMP)
 	@mode=$$($(PY) report/build.py --mode) && if [ "$$mode" = real ]; then \
 		echo "notebooks: real data found, so every output is compared"; \
 		$(NBVAL) --nbval; \
@@ -48,21 +45,27 @@ notebooks: $(STAMP) $(FRESH)
 		PA_LAB_STAND_IN=1 PA_LAB_STAND_IN_ROWS=4000 $(NBVAL) --nbval-lax; \
 	fi
 
-bench: $(STAMP) $(FRESH)  ## Measure speed against other implementations
-	@$(PY) tests/bench.py
+bench: $(STAMP)  ## Measure speed against other implementations
+	@$(PY) tests/bench/bench.py
 
-faults: $(STAMP) $(FRESH)  ## Kill, fill the disk and run twice at once; a rerun must not tell
-	@$(PY) tests/faults.py
+faults: $(STAMP)  ## Kill, fill the disk and run twice at once; a rerun must not tell
+	@$(PY) tests/faults/faults.py
 
-again: $(STAMP) $(FRESH)  ## Run the study again, with other BLAS code and threads; it must come out the same
-	@$(PY) tests/again.py $(ONLY)
+again: $(STAMP)  ## Run the study again, with other BLAS code and threads; it must come out the same
+	@$(PY) tests/faults/again.py $(ONLY)
+
+# Sphinx gets a copy of all it reads. What it needs is installed for this target only.
+docs: $(STAMP)  ## Build the site into build/docs/
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@rm -rf build/site build/docs && mkdir -p build/site/extra
+	@cp -R docs/. notebooks figures README.md build/site/
+	@cp report/report.html report/report.pdf report/explore.html build/site/extra/
+	@$(PY) -m sphinx --quiet --fail-on-warning --keep-going -b html build/site build/docs
+	@$(PY) docs/links.py build/docs
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
-
-$(FRESH): $(wildcard pa_lab/*.py pa_lab/study/*.py)
-	@rm -rf pa_lab/__pycache__ pa_lab/study/__pycache__ && mkdir -p build && touch $@
 
 # The stamp is made last: an installation that was cut short is taken up again. An environment that does
 # not run (cut short itself, or its Python is gone) is made anew. Compiling all modules takes as long as the rest.

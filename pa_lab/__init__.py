@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING
 
+from pa_lab.compiled import arrange_cache
+
 if TYPE_CHECKING:  # for editors, which do not run `__getattr__`
     from pa_lab.kernel import KernelPAClassifier, KernelPARegressor
     from pa_lab.linear import PAClassifier, PARegressor
@@ -17,6 +19,8 @@ _HOMES = {
     "PAClassifier": "pa_lab.linear",
     "PARegressor": "pa_lab.linear",
 }
+
+arrange_cache()
 
 
 def __getattr__(name):

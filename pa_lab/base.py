@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.model_selection import train_test_split
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -34,7 +34,7 @@ from pa_lab.queries import (
     QueryMixin,
 )
 from pa_lab.rules import VARIANTS, make_rule
-from pa_lab.undo import all_or_nothing
+from pa_lab.undo import all_or_nothing, before_or_after
 
 SHARED_CONSTRAINTS = {
     "variant": [StrOptions(set(VARIANTS))],
@@ -57,12 +57,31 @@ class OnlineEstimator(BaseEstimator):
 
     _settled = ("average",)  # parameters that cannot change once there are weights
 
+    def __new__(cls, *args, **options):
+        """Make an estimator, unless it is asked for by the name that scikit-learn has for a rule."""
+        if "loss" in options:
+            raise TypeError(f"{cls.__name__} has no parameter loss; got {options['loss']!r}. variant='PA-I' is "
+                            "scikit-learn's 'hinge' or 'epsilon_insensitive', variant='PA-II' the squared one; the "
+                            "README's table 'Coming from scikit-learn or river' has the other names.")  # fmt: skip
+        return super().__new__(cls)
+
     # ---- counters and random streams
 
     def _begin_counts(self):
-        """Start from zero counters, with a random stream for orders and one for queries."""
+        """Start from zero counters and new random streams."""
         self._counts = np.zeros(5, dtype=np.int64)
-        self._order_rng, self._query_rng = as_generator(self.random_state).spawn(2)
+        vars(self).pop("_rngs", None)
+
+    def _rng(self, use):
+        """A random stream of its own for the use ("order" or "query"), made when first drawn from."""
+        if not hasattr(self, "_rngs"):
+            self._rngs = dict(zip(("order", "query"), as_generator(self.random_state).spawn(2), strict=True))
+        return self._undo.keep_stream(self._rngs[use])
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        state.pop("_validated", None)  # only saves checks
+        return state
 
     @property
     def n_seen_(self) -> int:
@@ -94,6 +113,15 @@ class OnlineEstimator(BaseEstimator):
 
     # ---- checked input
 
+    def _validate_params(self):
+        """Check the parameters; a number for ``variant`` was probably meant for ``C``."""
+        if isinstance(self.variant, Real) and not isinstance(self.variant, bool):
+            raise InvalidParameterError(
+                f"The 'variant' parameter of {type(self).__name__} comes first and must be one of "
+                f"{', '.join(map(repr, VARIANTS))}. Got {self.variant!r} instead: for the aggressiveness write "
+                f"C={self.variant!r}; help({type(self).__name__}) has the table of parameters.")  # fmt: skip
+        super()._validate_params()
+
     def _check_changes(self):
         """Check parameters that changed between two calls of `partial_fit`, which scikit-learn leaves to `fit`."""
         values = [getattr(self, name) for name in self._parameter_constraints]
@@ -119,6 +147,7 @@ class OnlineEstimator(BaseEstimator):
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X = self._rows(X, reset)
         if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iufb"):
+            refuse_many_columns(y, self._many_targets)
             y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, y
@@ -127,6 +156,10 @@ class OnlineEstimator(BaseEstimator):
         """Rows as the passes want them: C-contiguous, or CSR with sorted indices and no duplicates."""
         if not reset and not ensure_all_finite and self._needs_no_check(X):
             return X
+        if hasattr(X, "__dask_graph__"):
+            raise TypeError("X is a Dask collection, which would be loaded whole: wrap the model in "
+                            "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
+                            "(X.compute() loads it all).")  # fmt: skip
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                           ensure_all_finite=ensure_all_finite)  # fmt: skip
         if hasattr(X, "indptr"):
@@ -174,7 +207,7 @@ class OnlineEstimator(BaseEstimator):
         """The query rule with the draws of one pass."""
         if asking.query == ALL:
             return asking
-        return asking._replace(draws=self._undo.keep_stream(self._query_rng).random(n))
+        return asking._replace(draws=self._rng("query").random(n))
 
     def _take_answers(self, n_rows, counts):
         """Take rows already counted by `should_query` out of ``counts``: the pass will count them."""
@@ -199,6 +232,7 @@ class OnlineEstimator(BaseEstimator):
     @all_or_nothing
     def _fit_traced(self, X, y, trace):
         """Fit in one pass over the rows as they stand and record every step; see `pa_lab.passes.run`."""
+        self._validate_params()
         return self._learn_rows(*self._prepare(X, y, None, starts=True), trace=trace)
 
     def _learn_passes(self, X, y, C, rule):
@@ -217,7 +251,7 @@ class OnlineEstimator(BaseEstimator):
             if self.tol is None and not self.early_stopping:
                 continue
             badness = self._held_out_loss(X, y, held_out) if self.early_stopping else loss / (len(order) or n)
-            without_gain = without_gain + 1 if badness > best - (self.tol or 0.0) else 0
+            without_gain = 0 if badness < best - (self.tol or 0.0) else without_gain + 1
             best = min(best, badness)
             if without_gain >= self.n_iter_no_change:
                 break
@@ -236,13 +270,13 @@ class OnlineEstimator(BaseEstimator):
         """The order of one pass over the rows ``train`` (None: as they stand, without a copy)."""
         if not self.shuffle:
             return IN_ORDER if isinstance(train, int) else train
-        return self._undo.keep_stream(self._order_rng).permutation(train)
+        return self._rng("order").permutation(train)
 
     def _hold_out(self, n, y, rule):
         """Rows to learn from (their number if all) and rows held out for early stopping."""
         if not self.early_stopping:
             return n, None
-        seed = int(self._undo.keep_stream(self._order_rng).integers(np.iinfo(np.int32).max))
+        seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
         try:
             train, held_out = train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed,
                                                stratify=None if rule.regression else y)  # fmt: skip
@@ -254,6 +288,11 @@ class OnlineEstimator(BaseEstimator):
 
 class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
     """A learner of two or more classes."""
+
+    _many_targets = (
+        "for several labels a row (multilabel) wrap the model in sklearn.multiclass.OneVsRestClassifier, which trains "
+        "one copy for each label."
+    )
 
     _parameter_constraints = (
         SHARED_CONSTRAINTS
@@ -361,6 +400,7 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         codes = encode(y, self.classes_)
         return self._learn_rows(X, codes, self._C_by_row(codes, sample_weight), make_rule(self.variant), asked)
 
+    @before_or_after
     def decision_function(self, X):
         """Scores ``w . x``: above 0 stands for ``classes_[1]``; with more than two classes the highest wins.
 
@@ -376,6 +416,7 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         scores = self._checked_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @before_or_after
     def predict(self, X):
         """Predicted labels, an array of shape (n_samples,); parameters as for `decision_function`."""
         scores = self._checked_scores(X)
@@ -427,6 +468,11 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """A learner of real targets, with an epsilon-insensitive tube."""
 
+    _many_targets = (
+        "for several targets a row wrap the model in sklearn.multioutput.MultiOutputRegressor, which trains one copy "
+        "for each target."
+    )
+
     _parameter_constraints = SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -462,6 +508,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         C = float(self.C) * check_weights(sample_weight, np.zeros(len(y), np.intp), self.variant)
         return X, y, C, make_rule(self.variant, self.epsilon)
 
+    @before_or_after
     def predict(self, X):
         """Predicted targets, an array of shape (n_samples,); parameters as for `PAClassifier.decision_function`."""
         check_is_fitted(self)
@@ -487,6 +534,16 @@ def as_generator(random_state):
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(np.iinfo(np.int32).max)
     return np.random.default_rng(random_state)
+
+
+def refuse_many_columns(y, advice):
+    """Raise, with the advice, if ``y`` has several values a row: an array, a matrix, a frame or a list of lists."""
+    if isinstance(y, list) and y and isinstance(y[0], list | tuple | set | np.ndarray):
+        shape = (len(y), max(np.size(list(row)) for row in y))
+    else:
+        shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead: {advice}")
 
 
 def at_least_two(classes, name="y"):

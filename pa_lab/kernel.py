@@ -102,7 +102,7 @@ class KernelModel(OnlineEstimator):
             return dense(X[first[:m]]), first[:m]
         if self.kernel == "precomputed":
             raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
-        seed = int(self._undo.keep_stream(self._order_rng).integers(np.iinfo(np.int32).max))
+        seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
         return cluster_means(dense(X[first[: 10 * m]]), m, seed), np.full(m, -1)
 
     # ---- learning and scoring

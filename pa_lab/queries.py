@@ -71,7 +71,7 @@ def query_probability(query, p, delta, rate):
 class QueryMixin:
     """`should_query` for a classifier with the parameters of `QUERY_CONSTRAINTS`.
 
-    The class has counters ``_counts`` and a random stream ``_query_rng``, set by ``_begin_counts()``. It gives
+    The class has counters ``_counts``, set by ``_begin_counts()``, and random streams ``_rng(use)``. It gives
     ``_rows(X, reset)``, the rows checked, and ``_query_scores(X)``, the scores the query rules look at: 0 before the
     first label.
     """
@@ -119,9 +119,7 @@ class QueryMixin:
         if fresh:
             self._begin_counts()
         rule = self._asking()
-        draws = (
-            np.zeros(X.shape[0]) if rule.query == ALL else self._undo.keep_stream(self._query_rng).random(X.shape[0])
-        )
+        draws = np.zeros(X.shape[0]) if rule.query == ALL else self._rng("query").random(X.shape[0])
         p = self._query_scores(X)
         asked = np.array([
             u < query_probability(rule.query, v, rule.delta, rule.rate) for u, v in zip(draws, p, strict=True)

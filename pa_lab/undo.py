@@ -1,6 +1,32 @@
-"""Calls that fail, or are interrupted, leave a learner as it was."""
+"""Calls that fail, or are interrupted, leave a learner as it was; calls from several threads do not mix.
+
+A call that changes a learner (`all_or_nothing`) has it for itself. A call that reads it (`before_or_after`) sees the
+state before or after such a call, never one in between, and does not keep other readers waiting.
+"""
 
 import functools
+import threading
+import weakref
+
+
+class Guard:
+    """The lock of one learner, and a number that is odd while a call is changing it."""
+
+    def __init__(self):
+        self.lock, self.version = threading.RLock(), 0
+
+
+_guards: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # not in the learner: a copy has its own
+_making = threading.Lock()
+
+
+def guard_of(learner) -> Guard:
+    """Return the guard of a learner, made when first asked for."""
+    guard = _guards.get(learner)
+    if guard is None:
+        with _making:
+            guard = _guards.setdefault(learner, Guard())
+    return guard
 
 
 class Undo:
@@ -54,16 +80,45 @@ def all_or_nothing(method):
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
-        if "_undo" in vars(self):
+        guard = guard_of(self)
+        with guard.lock:
+            if "_undo" in vars(self):
+                return method(self, *args, **kwargs)
+            undo = Undo(self)
+            guard.version += 1
+            try:
+                self._undo = undo
+                result = method(self, *args, **kwargs)
+                del self._undo
+                return result
+            except BaseException:
+                undo.restore(self)
+                raise
+            finally:
+                guard.version += 1
+
+    return call
+
+
+def before_or_after(method):
+    """Wrap a method that only reads, so that it sees the learner before or after a change by another thread.
+
+    It reads without the lock, and once more with it if the learner has changed meanwhile.
+    """
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        guard = guard_of(self)
+        version = guard.version
+        if version % 2 == 0:
+            try:
+                result = method(self, *args, **kwargs)
+                if guard.version == version:
+                    return result
+            except Exception:
+                if guard.version == version:
+                    raise
+        with guard.lock:
             return method(self, *args, **kwargs)
-        undo = Undo(self)
-        try:
-            self._undo = undo
-            result = method(self, *args, **kwargs)
-            del self._undo
-            return result
-        except BaseException:
-            undo.restore(self)
-            raise
 
     return call

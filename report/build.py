@@ -6,8 +6,10 @@ neither on this machine nor to be had, the whole run uses stand-in data and publ
 """
 
 import argparse
+import ast
 import contextlib
 import fcntl
+import html
 import json
 import os
 import re
@@ -22,6 +24,8 @@ import papermill
 import typst
 from papermill.exceptions import PapermillExecutionError
 
+import explore
+import publish
 import readme
 from pa_lab import datasets
 from pa_lab.study import store
@@ -30,9 +34,10 @@ NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
 README = "README.md"
-SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css")
-PDF, WEB = "report/report.pdf", "report/report.html"
+SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css", "report/explore/*")
+REPORT, PDF, WEB = "report/report.typ", "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+DATA_SETS = "data_sets"  # the name under which a notebook's parameters list the data sets it loads
 
 
 class BuildError(Exception):
@@ -51,28 +56,16 @@ def main(argv=None):
     -------
     >>> main(["--only", "02"])  # doctest: +SKIP
     """
-    parser = argparse.ArgumentParser(prog="report/build.py", description=__doc__.partition("\n")[0])
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the project folder")
-    parser.add_argument("--only", metavar="NN", help="run only the notebooks whose names start with NN")
-    parser.add_argument(
-        "-p",
-        "--parameter",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("NAME", "VALUE"),
-        help="set a notebook parameter; such a trial goes to build/trial/ and publishes nothing",
-    )
-    parser.add_argument("--mode", action="store_true", help="only say whether the real data is here")
-    options = parser.parse_args(argv)
+    options = command_line().parse_args(argv)
     root = options.root.resolve()
     try:
-        notebooks = chosen_notebooks(root, options.only)
         if options.mode:
-            print("stand-in" if missing_data(notebooks) else "real")
+            print("stand-in" if missing_data(settings_of(chosen_notebooks(root, options.only))) else "real")
             return 0
         with only_run(root / "build"):
-            build(root, notebooks, options.only is None, {k: parsed(v) for k, v in options.parameter})
+            notebooks = [] if options.compile else chosen_notebooks(root, options.only)
+            parameters = {name: parsed(text) for name, text in options.parameter}
+            build(root, notebooks, options.only is None and not options.compile, parameters)
     except (BuildError, OSError) as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
@@ -82,66 +75,88 @@ def main(argv=None):
     return 0
 
 
+def command_line():
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(prog="report/build.py", description=__doc__.partition("\n")[0])
+    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the project folder")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--only", metavar="NN", help="run only the notebooks whose names start with NN")
+    which.add_argument("--compile", action="store_true", help="run no notebook, compile from the published results")
+    parser.add_argument("--mode", action="store_true", help="only say whether the real data is here")
+    parser.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="set a notebook parameter; such a trial goes to build/trial/ and publishes nothing",
+    )
+    return parser
+
+
 def build(root, notebooks, full=True, parameters=None):
-    """Run `notebooks`, compile the report and publish all of it.
+    """Run notebooks, compile the report and publish all of it.
 
     Parameters
     ----------
     root : Path
     notebooks : list of Path
+        What to run, in order; none, to compile the report alone.
     full : bool, default=True
         These are all the notebooks; otherwise what the others made is taken as published.
     parameters : dict, optional
-        Values for the notebooks' parameters; the outcome is then a trial, kept apart.
+        Values for parameters of the notebooks; the outcome is then a trial, kept apart.
 
     Raises
     ------
     BuildError
         With everything published before still in place.
     """
-    missing = missing_data(notebooks, fetch=True)
+    settings = settings_of(notebooks, parameters)
+    missing = missing_data(settings, fetch=True)
     if missing:
         print(f"STAND-IN DATA for the whole run, because {missing}; see build/stand-in/", flush=True)
         os.environ["PA_LAB_STAND_IN"] = "1"
     published = root / "build" / "stand-in" if missing else root
     target = root / "build" / "trial" if parameters else published
-    kept = [] if full else [path for pattern in GENERATED for path in published.glob(pattern)]
-    before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README), *kept)}
-    took = {}
+    if not (root / REPORT).is_file():
+        raise BuildError(f"{root / REPORT} is missing: it is the report's main source.")
+    publish.check(
+        target,
+        [PDF, WEB, explore.PAGE, *(f"notebooks/{path.name}" for path in notebooks), *names_in(target, GENERATED)],
+    )
+    kept = () if full else GENERATED
+    before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README), *matching(published, kept))}
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
         stage = Path(folder)
-        os.environ["PA_LAB_OUTPUT"] = str(stage)  # the kernels inherit it
-        os.environ["PYTHONHASHSEED"] = "0"  # some libraries draw in the order of a set of strings
-        os.environ["PA_LAB_PROGRESS"] = "0"  # papermill shows its own; bars would stay in the notebooks
         copy(root, stage, SOURCES)
-        if not full:
-            copy(published, stage, GENERATED)
-        for source in notebooks:
-            took[source.stem] = run(source, stage / "notebooks" / source.name, parameters)
-            if not missing and (stage / store.TAINT_FILE).exists():
-                raise BuildError(
-                    f"{source.name} fell back to stand-in data in a run on real data; "
-                    "name its data sets as plain strings in its code, so that they are looked for first."
-                )
+        copy(published, stage, kept)
+        took = run_all(settings, parameters or {}, stage, stand_in=bool(missing))
         took["report"] = compile_report(stage, stand_in=bool(missing))
+        write_page(stage)
         if target == root:
             update_readme(root, stage)
         if edited := [path.name for path, content in before.items() if path.read_bytes() != content]:
             raise BuildError(f"{', '.join(edited)} changed on disk during the run; nothing was published.")
-        publish(stage, target, full)
-    for name, seconds in took.items():
+        made = names_in(stage, (*GENERATED, NOTEBOOKS, PDF, WEB, explore.PAGE, README))
+        outdated = names_in(target, GENERATED) - made if full else ()
+        publish.publish(stage, target, made, outdated, root / "build" / "publication")
+    if full:
+        for half in matching(target, HALF):
+            half.unlink()
+    for name, seconds in [*took.items(), ("in all", sum(took.values()))]:
         print(f"{name:<32}{seconds:8.1f} s")
-    print(f"{'in all':<32}{sum(took.values()):8.1f} s")
-    where = "" if target == root else f"{target.relative_to(root)}/"
-    print(f"Written: {where}notebooks/, {where}figures/, {where}report/results/, {where}{PDF} and {where}{WEB}")
+    written = [*(["notebooks/", "figures/", "report/results/"] if notebooks else []), PDF, WEB]
+    print("Written:", ", ".join(str((target / name).relative_to(root)) for name in written))
 
 
 def chosen_notebooks(root, only=None):
     """Return the numbered notebooks in order, or those whose names start with `only`."""
-    found = sorted(root.glob(NOTEBOOKS))
-    chosen = [path for path in found if path.name.startswith(only or "")]
+    every = sorted(root.glob(NOTEBOOKS))
+    chosen = [path for path in every if path.name.startswith(only or "")]
     if not chosen:
-        names = ", ".join(path.stem for path in found) or "none"
+        names = ", ".join(path.stem for path in every) or "none"
         raise BuildError(f"no notebook to run{f' starts with {only!r}' if only else ''}; there are: {names}.")
     return chosen
 
@@ -154,19 +169,59 @@ def parsed(text):
         return text
 
 
-def missing_data(notebooks, fetch=False):
-    """Say why the run cannot use real data; empty if it can.
+def settings_of(notebooks, parameters=None):
+    """Return the parameters of each notebook by path, with other values for those that `parameters` names.
 
-    The data sets are those the notebooks' code names. With `fetch`, one that is not here is downloaded.
+    Raises
+    ------
+    BuildError
+        When a notebook cannot be read, or when none has a parameter of that name.
+    """
+    own, wanted = {path: parameters_of(path) for path in notebooks}, parameters or {}
+    if unknown := wanted.keys() - {name for settings in own.values() for name in settings}:
+        known = "; ".join(f"{path.stem}: {', '.join(settings) or 'none'}" for path, settings in own.items())
+        raise BuildError(f"no notebook has the parameter {', '.join(sorted(unknown))}. There are: {known}.")
+    return {path: {name: wanted.get(name, value) for name, value in settings.items()} for path, settings in own.items()}
+
+
+def parameters_of(path):
+    """Return the names and values assigned in the cell of a notebook that is tagged `parameters`.
+
+    The cell is read and not run, so a value that is not written out, such as ``2**10``, is None here.
+    """
+    tagged = [cell for cell in read(path).cells if "parameters" in cell.metadata.get("tags", ())]
+    try:
+        lines = ast.parse(tagged[0].source).body if tagged else []
+    except SyntaxError as error:
+        raise BuildError(f"{path.name}: the cell with its parameters is not Python: {error}") from error
+    settings = {}
+    for line in (line for line in lines if isinstance(line, ast.Assign)):
+        names = [node.id for target in line.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        settings |= dict.fromkeys(names)
+        if len(names) == 1:
+            with contextlib.suppress(ValueError, TypeError):
+                settings[names[0]] = ast.literal_eval(line.value)
+    return settings
+
+
+def missing_data(settings, fetch=False):
+    """Say why a run of these notebooks cannot use real data; empty if it can.
+
+    The data sets are those that the notebooks' parameters name in `data_sets`. With `fetch`, one that is not here
+    is downloaded.
     """
     if store.is_stand_in():
         return "PA_LAB_STAND_IN is set"
-    quoted = set()
-    for path in notebooks:
-        for cell in read(path).cells:
-            if cell.cell_type == "code":
-                quoted.update(re.findall(r"""["']([\w.-]+)["']""", cell.source))
-    for name in sorted(quoted & set(datasets.names())):
+    wanted = {}
+    for path, parameters in settings.items():
+        names = parameters.get(DATA_SETS, [])
+        if not isinstance(names, list) or not all(name in datasets.names() for name in names):
+            raise BuildError(
+                f"{path.name}: {DATA_SETS} must be a list of data sets, such as ['ijcnn1'], written out in the cell "
+                f"with the parameters; got {names!r}. There are: {', '.join(datasets.names())}."
+            )
+        wanted |= dict.fromkeys(names)
+    for name in wanted:
         if not datasets.available(name):
             try:
                 if not fetch:
@@ -192,14 +247,32 @@ def read(path):
     return notebook
 
 
+def run_all(settings, parameters, stage, stand_in):
+    """Run the notebooks into `stage`, each with those of the parameters it has; return the seconds each took."""
+    os.environ["PA_LAB_OUTPUT"] = str(stage)  # the kernels inherit it
+    os.environ["PYTHONHASHSEED"] = "0"  # some libraries draw in the order of a set of strings
+    os.environ["PA_LAB_PROGRESS"] = "0"  # papermill shows its own; bars would stay in the notebooks
+    took = {}
+    for source, known in settings.items():
+        replaced = {name: value for name, value in parameters.items() if name in known}
+        took[source.stem] = run(source, stage / "notebooks" / source.name, replaced)
+        if not stand_in and (stage / store.TAINT_FILE).exists():
+            raise BuildError(
+                f"{source.name} fell back to stand-in data in a run on real data; name the data sets it loads in "
+                f"its parameters, as in {DATA_SETS} = ['ijcnn1'], so that they are looked for first."
+            )
+    return took
+
+
 def run(source, target, parameters=None):
     """Run a notebook into `target`, in the folder of `source` as Jupyter does; return the seconds it took."""
     start = time.perf_counter()
     target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(read(source), target)
+    place = str(target).replace("{", "{{").replace("}", "}}")  # papermill fills in parameters here
     try:
         notebook = papermill.execute_notebook(
-            *(target, target, parameters),
+            *(place, place, parameters),
             kernel_name=KERNEL["name"],
             cwd=source.parent,
             progress_bar={"desc": source.stem},
@@ -221,8 +294,8 @@ def run(source, target, parameters=None):
 
 
 def indent(text, lines=None):
-    """Return the first `lines` lines of a text, set in by four spaces."""
-    return "\n".join(f"    {line}" for line in text.splitlines()[:lines])
+    """Return the first lines of a text, set in by four spaces and cut where they are very long."""
+    return "\n".join(f"    {line[:500]}" for line in text.splitlines()[:lines])
 
 
 def cleaned(notebook, stage):
@@ -234,9 +307,20 @@ def cleaned(notebook, stage):
         if not cell.metadata.get("tags"):
             cell.metadata.pop("tags", None)
         if cell.get("outputs"):
-            text = json.dumps(cell.outputs, ensure_ascii=False).replace(f"{stage}/", "")
-            cell.outputs = nbformat.from_dict(json.loads(text))
+            cell.outputs = nbformat.from_dict(without_path(cell.outputs, f"{stage}/"))
     return notebook
+
+
+def without_path(value, path):
+    """Return an output of a notebook with a path taken out of its texts, also where it stands quoted."""
+    if isinstance(value, dict):
+        return {key: without_path(part, path) for key, part in value.items()}
+    if isinstance(value, list):
+        return [without_path(part, path) for part in value]
+    if isinstance(value, str):
+        for form in {path, repr(path)[1:-1], json.dumps(path)[1:-1], html.escape(path)}:
+            value = value.replace(form, "")
+    return value
 
 
 def compile_report(stage, stand_in=False):
@@ -274,6 +358,14 @@ def typeset(stage, kind, inputs):
     return output
 
 
+def write_page(stage):
+    """Stage the page to play with, if the project has one."""
+    try:
+        explore.write(stage)
+    except explore.MissingResultError as error:
+        raise BuildError(f"the page to play with wants what no notebook saved: {error}") from error
+
+
 def update_readme(root, stage):
     """Stage the README with its tables written anew."""
     copy(root, stage, [README])
@@ -285,32 +377,25 @@ def update_readme(root, stage):
 
 def copy(source, target, patterns):
     """Copy the files that match, keeping their places."""
-    for path in (path for pattern in patterns for path in source.glob(pattern)):
+    for path in matching(source, patterns):
         place = target / path.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)
 
 
-def publish(stage, target, full):
-    """Move what was made to its place, file by file; after a full run drop what no notebook writes now."""
-    outcome = (*GENERATED, NOTEBOOKS, PDF, WEB, README)
-    made = {path.relative_to(stage) for pattern in outcome for path in stage.glob(pattern)}
-    for name in sorted(made):
-        place = target / name
-        if not place.exists() or place.read_bytes() != (stage / name).read_bytes():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(stage / name, place)
-    if full:
-        for old in (path for pattern in GENERATED for path in target.glob(pattern)):
-            if old.relative_to(target) not in made:
-                old.unlink()
-        for half in (path for pattern in HALF for path in target.glob(pattern)):
-            half.unlink()
+def matching(folder, patterns):
+    """Return the paths below a folder that match."""
+    return [path for pattern in patterns for path in folder.glob(pattern)]
+
+
+def names_in(folder, patterns):
+    """Return the names below a folder that match."""
+    return {str(path.relative_to(folder)) for path in matching(folder, patterns)}
 
 
 @contextlib.contextmanager
 def only_run(folder):
-    """Hold the build lock, which dies with the process; clear away what a killed run left."""
+    """Hold the build lock, which dies with the process; put in order what a killed run left."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "a+") as lock:
         try:
@@ -319,6 +404,8 @@ def only_run(folder):
             raise BuildError("another run is at work in this project; wait until it has ended.") from None
         for left in folder.glob("staging-*"):
             shutil.rmtree(left, ignore_errors=True)
+        if said := publish.recover(folder / "publication"):
+            print(said, flush=True)
         yield
 
 

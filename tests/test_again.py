@@ -1,4 +1,4 @@
-"""`tests/again.py`: what it takes for the same, for rounded, and for different."""
+"""`tests/faults/again.py`: what it takes for the same, for rounded, and for different."""
 
 import json
 

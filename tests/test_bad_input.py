@@ -85,6 +85,17 @@ CASES = {
     "class_weight list": (classifier_options(class_weight=[1, 2]), ValueError, ["'class_weight'", "'dict'", "[1, 2]"]),
     "class_weight nan": (classifier_options(class_weight={1: NAN}), ValueError, ["class_weight", "finite", "{1: nan}"]),
     "no such parameter": (lambda: PAClassifier().set_params(alpha=1), ValueError, ["'alpha'", "Valid parameters"]),
+    "C in the place of the rule": (
+        lambda: PAClassifier(0.1).fit(X, Y),
+        ValueError,
+        ["'variant' parameter of PAClassifier comes first", "'PA-II'", "Got 0.1", "C=0.1", "help(PAClassifier)"],
+    ),
+    "C in the place of the kernel's rule": (lambda: KernelPAClassifier(2).fit(X, Y), ValueError, ["write C=2"]),
+    "loss": (
+        lambda: PAClassifier(loss="hinge"),
+        TypeError,
+        ["PAClassifier has no parameter loss", "variant='PA-I'", "'hinge'", "Coming from scikit-learn or river"],
+    ),
     # rows
     "X None": (lambda: PAClassifier().fit(None, Y), ValueError, ["Expected 2D array"]),
     "X 1-D": (lambda: PAClassifier().fit([1.0, 2.0], Y), ValueError, ["Expected 2D array", "1D array instead"]),
@@ -99,6 +110,17 @@ CASES = {
     # labels and targets
     "y None": (lambda: PAClassifier().fit(X, None), ValueError, ["requires y", "None"]),
     "y 2-D": (lambda: PAClassifier().fit(X, np.ones((3, 2))), ValueError, ["y should be a 1d array", "(3, 2)"]),
+    "y multilabel": (
+        lambda: PAClassifier().fit(X, np.eye(3, dtype=int)),
+        ValueError,
+        ["y should be a 1d array", "(3, 3)", "sklearn.multiclass.OneVsRestClassifier"],
+    ),
+    "y multilabel, sparse": (
+        lambda: PAClassifier().fit(X, sp.eye_array(3).tocsr()),
+        ValueError,
+        ["OneVsRestClassifier"],
+    ),
+    "y multilabel, lists": (lambda: PAClassifier().fit(X, [[1], [1, 2], []]), ValueError, ["OneVsRestClassifier"]),
     "y one class": (
         lambda: PAClassifier().fit(X, [1, 1, 1]),
         ValueError,
@@ -116,7 +138,11 @@ CASES = {
     "targets text": (lambda: PARegressor().fit(X, ["a", "b", "c"]), ValueError, ["convert string to float", "'a'"]),
     "targets infinite": (lambda: PARegressor().partial_fit(X, T * INF), ValueError, ["Input y contains infinity"]),
     "targets complex": (lambda: PARegressor().fit(X, T * 1j), ValueError, ["Complex data not supported"]),
-    "targets 2-D": (lambda: PARegressor().fit(X, X), ValueError, ["y should be a 1d array", "(3, 2)"]),
+    "targets 2-D": (
+        lambda: PARegressor().fit(X, X),
+        ValueError,
+        ["y should be a 1d array", "(3, 2)", "MultiOutputRegressor"],
+    ),
     # a stream that goes on
     "no classes": (lambda: PAClassifier().partial_fit(X, Y), ValueError, ["classes must be passed on the first call"]),
     "one class": (lambda: PAClassifier().partial_fit(X, Y, classes=[1]), ValueError, ["classes must hold at least 2"]),
@@ -210,7 +236,7 @@ CASES = {
         ValueError,
         ["X must be symmetric", "differ by 4"],
     ),
-    "kernel None": (kernel_options(kernel=lambda a, b: None), ValueError, ["kernel must return", "(3, 3)", "got ()"]),
+    "kernel None": (kernel_options(kernel=lambda a, b: None), ValueError, ["kernel must return", "(3, 3)", "got ("]),
     "kernel shape": (kernel_options(kernel=lambda a, b: T), ValueError, ["kernel must return", "(3, 3)", "got (3,)"]),
     "kernel, NaN": (kernel_options(X * NAN), ValueError, ["Input X contains NaN"]),
     "kernel, no classes": (lambda: KernelPAClassifier().partial_fit(X, Y), ValueError, ["classes must be passed"]),

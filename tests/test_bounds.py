@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from pa_lab import PAClassifier, PARegressor, rules
+from pa_lab import PAClassifier, rules
 from pa_lab.study import bounds
 from pa_lab.study.experiments import trace
 
@@ -63,6 +63,14 @@ def test_twice_the_step_breaks_theorem_2():
             np.testing.assert_allclose(losses, trace(PAClassifier("PA", fit_intercept=False), X, y)["loss"], atol=1e-12)
     assert (totals[1.0] <= bound).all()
     assert totals[2.0][-1] > 2.0 * bound[-1]
+
+
+@pytest.mark.parametrize("options", [{"variant": "PA-I"}, {"query": "margin", "random_state": 0}])
+def test_a_score_of_0_predicts_minus_one(options):
+    X, u = np.array([[1.0], [-1.0]]), np.zeros(1)
+    for label, mistakes in ((1, 1), (-1, 0)):
+        run = bounds.along(PAClassifier(fit_intercept=False, **options), X, label * np.array([1, -1]), u)
+        assert run["observed"][0] == mistakes
 
 
 @pytest.mark.parametrize("rho", [1.0, 2.0, 8.0])
@@ -144,16 +152,3 @@ def test_other_refusals():
     ):
         with pytest.raises(ValueError, match=reason):
             call()
-
-
-def test_trace_leaves_the_model_as_fit_does():
-    X, y = noisy()
-    model = PAClassifier(max_iter=3, shuffle=True, random_state=0)
-    steps = trace(model, X, np.where(y > 0, "yes", "no"))
-    assert model.get_params()["max_iter"] == 3 and model.get_params()["shuffle"]
-    assert np.array_equal(model.coef_, PAClassifier().fit(X, y).coef_)
-    assert (steps["tau"] > 0).sum() == model.n_updates_ and model.n_seen_ == len(y)
-    assert "_stream" not in vars(model)
-    regressor = PARegressor(epsilon=0.2)
-    steps = trace(regressor, X, X[:, 0])
-    np.testing.assert_allclose(steps["loss"], np.maximum(0, abs(X[:, 0] - steps["score"]) - 0.2))

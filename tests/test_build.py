@@ -1,60 +1,17 @@
 """`report/build.py` on a small project: two toy notebooks and a toy report."""
 
-import hashlib
 import importlib
-import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import nbformat
 import pytest
 
-BUILD = Path(__file__).resolve().parents[1] / "report" / "build.py"
-
-NUMBERS = """
-store.save_results("{name}", {{"answer": answer, "third": 1 / 3}}, seeds=0)
-store.save_times("{name}", {{"total": 1.5}})
-"""
-PLOT = """
-import matplotlib.pyplot as plt
-from pa_lab.study import store
-fig, ax = plt.subplots()
-ax.plot([0, 1], [0, answer])
-print(store.save_figure(fig, "{name}").name)
-plt.show()
-"""
-REPORT = """
-#import "template.typ": *
-#show: article.with(title: "Toy", abstract: [Short.])
-#let r = res("01_toy")
-#num(r.answer) and #num(res("02_toy").third) and #num(timings("02_toy").total)
-#fig("01_toy", caption: [A line.])
-"""
-
-
-def notebook(path, *cells):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    cells = [nbformat.v4.new_code_cell(source.strip(), id=f"c{i}") for i, source in enumerate(cells)]
-    cells[0].metadata["tags"] = ["parameters"]
-    cells.insert(0, nbformat.v4.new_markdown_cell("# Toy", id="title"))
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-
-
-def make(folder):
-    """Write a project of two notebooks, the first with a figure, whose report is one page."""
-    for name, parts in (("01_toy", (PLOT, NUMBERS)), ("02_toy", ("from pa_lab.study import store", NUMBERS))):
-        cells = ["answer = 42", *(part.format(name=name) for part in parts)]
-        notebook(folder / "notebooks" / f"{name}.ipynb", *cells)
-    (folder / "report").mkdir()
-    (folder / "report" / "report.typ").write_text(REPORT)
-    for name in ("template.typ", "report.css"):
-        shutil.copy(BUILD.with_name(name), folder / "report")
-    return folder
+from toy_project import BUILD, build, command, contents, make, notebook
 
 
 @pytest.fixture
@@ -76,23 +33,6 @@ def published(tmp_path_factory):
 def built(published, tmp_path):
     """A project as one run left it."""
     return Path(shutil.copytree(published[0], tmp_path, dirs_exist_ok=True))
-
-
-def command(project, *arguments):
-    return [sys.executable, str(BUILD), "--root", str(project), *arguments]
-
-
-def build(project, *arguments, **environment):
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("PA_LAB")}
-    return subprocess.run(
-        command(project, *arguments), capture_output=True, text=True, env=clean | environment, timeout=120
-    )
-
-
-def contents(project):
-    """Every file but those of a build in progress, by name, as a digest."""
-    files = (path for path in sorted(project.rglob("*")) if path.is_file() and path.name != "lock")
-    return {str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -249,3 +189,113 @@ def test_no_path_stays_in_a_notebook_whatever_its_letters(script):
     cell = nbformat.v4.new_code_cell(outputs=[output])
     cleaned = script.cleaned(nbformat.v4.new_notebook(cells=[cell]), Path("/data/josé/build"))
     assert cleaned.cells[0].outputs[0].text == "report/results/x.json"
+
+
+def parameters(project, source):
+    """Write a notebook whose cell with parameters is `source`."""
+    path = project / "notebooks" / "03_toy.ipynb"
+    notebook(path, source, "1 + 1")
+    return path
+
+
+def test_data_sets_are_those_that_the_parameters_name(project, script, monkeypatch):
+    path = parameters(project, 'data_sets = ["ijcnn1"]\nC, other = 1.0, "a9a"  # w8a\nn_rows = 2**10')
+    settings = script.settings_of([path])
+    assert settings == {path: {"data_sets": ["ijcnn1"], "C": None, "other": None, "n_rows": None}}
+    here = {"ijcnn1": "folder", "a9a": None}
+    monkeypatch.setattr(script.store, "_stand_in", False)
+    monkeypatch.setattr(script.datasets, "available", here.get)
+    assert script.missing_data(settings) == ""
+    assert script.missing_data(script.settings_of([path], {"data_sets": ["a9a"]})) == "a9a is not on this machine"
+
+
+@pytest.mark.parametrize("value", ["'ijcnn1'", "['ijcnn']", "[name for name in names]"])
+def test_data_sets_that_are_no_list_of_names_are_refused(project, script, monkeypatch, value):
+    monkeypatch.setattr(script.store, "_stand_in", False)
+    settings = script.settings_of([parameters(project, f"data_sets = {value}")])
+    with pytest.raises(script.BuildError, match=r"03_toy\.ipynb: data_sets must be a list of data sets"):
+        script.missing_data(settings)
+
+
+def test_a_parameter_that_no_notebook_has_is_refused(project, script):
+    notebooks = script.chosen_notebooks(project)
+    with pytest.raises(script.BuildError, match=r"no notebook has the parameter anser\. There are: 01_toy: answer; 02"):
+        script.settings_of(notebooks, {"answer": 1, "anser": 1})
+    with pytest.raises(script.BuildError, match="the cell with its parameters is not Python"):
+        script.settings_of([parameters(project, "answer = = 1")])
+
+
+def test_the_report_alone_is_compiled_from_what_is_published(built, script):
+    before = contents(built)
+    report = built / "report" / "report.typ"
+    report.write_text(report.read_text() + "More.")
+    run = build(built, "--compile")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1] == "Written: report/report.pdf, report/report.html"
+    after = contents(built)
+    assert {name for name in before if after[name] != before[name]} == {
+        f"report/report.{kind}" for kind in ("typ", "pdf", "html")
+    }
+    report.unlink()
+    run = build(built, "--compile")
+    assert run.returncode == 1 and "report.typ is missing" in run.stderr
+
+
+def test_a_target_that_cannot_be_written_stops_the_run_before_it_starts(built):
+    (built / "report" / "report.pdf").unlink()
+    (built / "report" / "report.pdf").mkdir()
+    edit(built, "01_toy.ipynb", "answer = 42", "answer = 43")
+    before = contents(built)
+    run = build(built)
+    assert run.returncode == 1
+    assert "report.pdf must be a file" in run.stderr and "01_toy" not in run.stderr
+    assert contents(built) == before
+
+
+@pytest.mark.parametrize("options", [["--compile"], ["--only", "02"]])
+def test_a_torn_publication_is_completed_by_whatever_runs_next(built, script, options):
+    """As if a run of the first notebook, with another answer, had been killed when two of its files had moved."""
+    edit(built, "01_toy.ipynb", "answer = 42", "answer = 43")
+    whole = Path(shutil.copytree(built, built / "build" / "whole", ignore=shutil.ignore_patterns("build")))
+    assert build(whole).returncode == 0
+    expected = contents(whole)
+    folder, names = built / "build" / "publication", [name for name in expected if not name.startswith("build")]
+    publish = script.publish
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_):
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "finish", die)  # the journal is written, nothing has moved
+        patch.setattr(publish, "undo", die)
+        with pytest.raises(Killed):
+            publish.publish(whole, built, names, [], folder)
+    for name in ("figures/01_toy.svg", "notebooks/01_toy.ipynb"):
+        publish.move(folder / "new" / name, built / name)
+    run = build(built, *options)
+    assert run.returncode == 0, run.stderr
+    assert "A killed run had published only some of its files; this is completed now." in run.stdout
+    shutil.rmtree(built / "build")
+    assert contents(built) == expected
+
+
+def test_letters_that_mean_something_elsewhere_may_stand_in_the_path(tmp_path):
+    folder = tmp_path / "a {b} 'c' \"d\" \n e"
+    folder.mkdir()
+    project = make(folder)
+    edit(project, "02_toy.ipynb", "answer = 42", "import os; answer = 42; print(os.environ['PA_LAB_OUTPUT'] + '/x')")
+    run = build(project)
+    assert run.returncode == 0, run.stderr
+    text = (project / "notebooks" / "01_toy.ipynb").read_text() + (project / "notebooks" / "02_toy.ipynb").read_text()
+    assert "staging-" not in text
+    assert "PosixPath('report/results/01_toy.json')" in text or "'report/results/times/01_toy.json'" in text
+
+
+def test_a_message_of_a_megabyte_is_cut(built):
+    edit(built, "02_toy.ipynb", "answer = 42", "raise ValueError('x' * 1_000_000)")
+    run = build(built, "--only", "02")
+    assert run.returncode == 1
+    assert "ValueError: xxxx" in run.stderr and len(run.stderr) < 10_000

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import warnings
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,18 +17,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 from pa_lab import datasets
 from pa_lab.study import store
 from pa_lab.study.datasets import REGISTRY, Dataset, DatasetError, File, StandInWarning, UnavailableError, load
-from pa_lab.study.standin import lookalike, misfire_blocks, misfire_stream
+from pa_lab.study.standin import drifting
 
 PROJECT = Path(__file__).resolve().parents[1]
 REAL = Path(os.environ.get("PA_LAB_DATA") or PROJECT.parent / "shared" / "data")
 REAL = (REAL if REAL.exists() else PROJECT / REAL).resolve()
 needs_data = pytest.mark.skipif(not REAL.exists(), reason="no data folder: set PA_LAB_DATA")
-COLLECTED = [name for name, dataset in REGISTRY.items() if not dataset.generate]
+COLLECTED = [name for name, dataset in REGISTRY.items() if dataset.n_features and not dataset.generate]
 TEXT = b"".join(b"%d 1:%d 3:0.5\n" % (i % 2, i) for i in range(1, 21))
 
 
@@ -175,11 +175,33 @@ def test_unwritable_cache_is_a_warning_when_the_folder_has_the_file(tmp_path, ti
     assert load("tiny").X.shape == (20, 3)  # and says so once
 
 
+def test_parsed_copy_that_unpacks_to_too_much_is_rebuilt(tmp_path, tiny, monkeypatch):
+    put(tmp_path / "data", "tiny", TEXT)
+    load("tiny")
+    (parsed,) = (tmp_path / "cache" / "parsed").iterdir()
+    good = parsed.read_bytes()
+    np.savez_compressed(parsed, X=np.zeros((20, 10_000)), y=np.zeros(20))
+    monkeypatch.setattr(datasets, "LARGEST", 100_000)
+    assert load("tiny").X.shape == (20, 3) and parsed.read_bytes() == good
+
+
 def test_damaged_cache_copy_is_dropped_with_a_note(tmp_path, tiny):
     path = put(tmp_path / "cache", "tiny", TEXT[:50])
     with pytest.warns(UserWarning, match="dropped from the cache"), pytest.raises(UnavailableError):
         load("tiny", stand_in=False)
     assert not path.exists() and datasets.available("tiny") is None
+
+
+def test_a_cache_copy_that_cannot_be_removed_is_not_said_to_be_dropped(tmp_path, tiny, monkeypatch):
+    put(tmp_path / "cache", "tiny", TEXT[:50])
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    words = "cannot be removed from the cache .Permission denied.: remove it by hand"
+    with pytest.warns(UserWarning, match=words), pytest.raises(UnavailableError):
+        load("tiny", stand_in=False)
 
 
 # --- Errors
@@ -193,11 +215,12 @@ def test_unknown_name_suggests_and_lists():
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (bz2.compress(TEXT)[:-9], "is cut or damaged"),
         (b"BZh9 not bzip2 at all", "is cut or damaged"),
         (TEXT[: TEXT.index(b"0 1:20")], "is cut or another file .19 x 3 values instead of 20 x 3"),
         (TEXT[:-3] + b"x:y\n", "is cut or damaged"),
         (TEXT.replace(b"3:0.5", b"9:0.5"), "is cut or damaged"),
+        (TEXT.replace(b"3:0.5", b"99999999999999999999:0.5"), "is cut or damaged"),
+        (bz2.compress(TEXT)[:-9], "is cut or damaged"),
         (TEXT.replace(b"0.5", b"0.4"), "has digest [0-9a-f]{12} instead of [0-9a-f]{12}"),
         (b"\n<!DOCTYPE html><html>Sorry</html>", "is an HTML page, not data"),
         (b"", "is cut or"),
@@ -207,6 +230,40 @@ def test_damaged_file_in_the_folder_is_an_error(tmp_path, tiny, content, words):
     path = put(tmp_path / "data", "tiny", content)
     with pytest.raises(DatasetError, match=f"{path} {words}.*replace it with a good copy of http://"):
         load("tiny")
+
+
+@pytest.mark.parametrize("where", ["data", "cache"])
+def test_five_kilobytes_do_not_become_gigabytes(tmp_path, tiny, where):
+    bomb = bz2.compress(bytes(2**20)) * 200  # bz2 files in a row are one; a few kilobytes, 200 MB
+    assert len(bomb) < 20_000
+    path = put(tmp_path / where, "tiny.bz2", bomb)
+    tracemalloc.start()
+    if where == "data":
+        with pytest.raises(DatasetError, match="it unpacks to more than 67,108,864 bytes"):
+            load("tiny")
+    else:
+        with (
+            pytest.warns(UserWarning, match="unpacks to more.*dropped from the cache"),
+            pytest.raises(UnavailableError),
+        ):
+            load("tiny", stand_in=False)
+        assert not path.exists()
+    assert tracemalloc.get_traced_memory()[1] < 2**28
+    tracemalloc.stop()
+
+
+def test_a_huge_plain_file_is_not_read(tmp_path, tiny):
+    path = put(tmp_path / "data", "tiny", b"")
+    os.truncate(path, 2**26 + 1)
+    with pytest.raises(DatasetError, match="has more than 67,108,864 bytes, too many for this set"):
+        load("tiny")
+
+
+def test_a_huge_column_number_does_not_stay_in_the_cache(tmp_path, tiny):
+    path = put(tmp_path / "cache", "tiny", TEXT.replace(b"3:0.5", b"99999999999999999999:0.5"))
+    with pytest.warns(UserWarning, match="is cut or damaged.*dropped"), pytest.raises(UnavailableError):
+        load("tiny", stand_in=False)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("text", [b"", b"1,2,?,4\n", b"1,2,x,2\n", b"1,2\n", b"\xff\n"])
@@ -296,6 +353,13 @@ def test_failed_download_ends_in_the_stand_in(tmp_path, site, marks, settings, r
     assert marks and not leftovers(tmp_path)
 
 
+def test_a_download_without_end_is_given_up(tmp_path, site, monkeypatch):
+    monkeypatch.setattr(datasets, "LARGEST", len(TEXT) - 1)
+    with pytest.raises(DatasetError, match="too many for any set: it was given up"):
+        load("tiny")
+    assert datasets.available("tiny") is None and not leftovers(tmp_path)
+
+
 def test_download_into_an_unwritable_cache_is_an_error(tmp_path, site):
     (tmp_path / "cache").write_text("in the way")
     with warnings.catch_warnings(), pytest.raises(DatasetError, match=r"cannot write .*set PA_LAB_CACHE"):
@@ -367,47 +431,15 @@ def test_processes_may_load_at_once(tmp_path, site):
 # --- The stand-in and the generated set
 
 
-@pytest.mark.parametrize("block_rows", [1_000, 7_777, 16_000, 40_001])
-def test_stream_does_not_depend_on_the_blocks(block_rows):
-    X, y = misfire_stream(40_000, seed=3)
-    blocks = list(misfire_blocks(40_000, block_rows=block_rows, seed=3))
-    assert np.array_equal(X, np.concatenate([b for b, _ in blocks]))
-    assert np.array_equal(y, np.concatenate([b for _, b in blocks]))
-    assert all(len(b) == block_rows for b, _ in blocks[:-1])
+def test_drifting_rows_are_learned_and_then_no_longer():
+    X, y = drifting(8000, 6, share=0.4, seed=1)
+    assert (y == 1).sum() == 3200 and np.array_equal(X, drifting(8000, 6, share=0.4, seed=1)[0])
+    early = LogisticRegression().fit(X[:800], y[:800])
+    assert early.score(X[:800], y[:800]) > 0.9 and early.score(X[-800:], y[-800:]) < 0.4
+    assert 0.7 < np.mean(y[1:] == y[:-1]) < 0.9
 
 
-def test_stream_has_the_form_of_ijcnn1():
-    X, y = misfire_stream(50_000)
-    assert X.shape == (50_000, 22) and X.dtype == np.float64 and y.dtype == np.int64
-    assert np.array_equal(X[:, :10].argmax(1), np.arange(50_000) % 10) and (X[:, :10].sum(1) == 1).all()
-    assert np.array_equal(X[1:, 12:21], X[:-1, 13:])
-    assert np.abs(np.diff(X[:, 10:12], axis=0)).max() < 0.02 and np.abs(X).max() <= 1
-    assert 0.09 < (y == 1).mean() < 0.11
-    assert not np.array_equal(X, misfire_stream(50_000, seed=1)[0])
-
-
-def test_no_linear_rule_gets_the_stream_right():
-    X, y = misfire_stream(20_000)
-    X_test, y_test = misfire_stream(20_000, seed=1)
-    auc = roc_auc_score(y_test, LogisticRegression(max_iter=500).fit(X, y).decision_function(X_test))
-    assert 0.6 < auc < 0.97
-
-
-@pytest.mark.parametrize("arguments", [(-1,), (10, 0)])
-def test_stream_refuses_nonsense(arguments):
-    with pytest.raises(ValueError, match="need n_rows >= 0 and block_rows >= 1"):
-        misfire_blocks(*arguments)
-    with pytest.raises(ValueError, match="n_rows"):
-        misfire_stream(0)
-
-
-def test_lookalike_is_seeded_and_has_the_share():
-    X, y = lookalike(500, 40, share=0.2, nonzeros=8, seed=5)
-    again, _ = lookalike(500, 40, share=0.2, nonzeros=8, seed=5)
-    assert (again != X).nnz == 0 and (y == 1).sum() == 100 and 7 < X.nnz / 500 < 9
-
-
-@pytest.mark.parametrize("name", ["ijcnn1", "a9a", "german.numer", "svmguide1"])
+@pytest.mark.parametrize("name", ["ijcnn1", "a9a", "german.numer", "svmguide1", "electricity", "weather"])
 def test_stand_in_has_the_shape_and_is_loud(name, marks, monkeypatch):
     monkeypatch.setenv("PA_LAB_STAND_IN_ROWS", "2000")
     with pytest.warns(StandInWarning, match="STAND-IN DATA"):

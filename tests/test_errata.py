@@ -226,24 +226,3 @@ def test_direction_uses_the_old_weights():
     new = w + rules.tau_pa(rules.epsilon_insensitive(target, w @ x, 0.0), x @ x, 1.0) * np.sign(target - w @ x) * x
     assert new @ x - target == 0.0  # so the printed direction is 0/0
     assert np.sign(w @ x - target) == -1.0
-
-
-def test_cap_bounds_tau_not_the_step():
-    x, cost = np.array([30.0, 40.0]), 0.01
-    new, step = oracles.solve_step(np.array([-5.0, 0.0]), x, 1.0, "PA-I", cost)
-    length = np.linalg.norm(new - [-5.0, 0.0])
-    assert step == cost and length == pytest.approx(cost * 50.0) and length > cost
-
-
-def test_plotted_error_is_absolute():
-    error = np.array([1.0, -2.0, 5.0])
-    assert np.abs(error).sum() == 8.0 != (error**2).mean()  # the code sums absolute values
-
-
-def test_change_comes_one_example_late():
-    used, cost = [], "start"
-    for i in range(40):
-        used.append(cost)  # partial_fit with the present C
-        if i == 30:
-            cost = "warm"
-    assert used.count("start") == 31

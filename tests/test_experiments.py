@@ -13,16 +13,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse, stats
+from scipy import sparse
 from sklearn import metrics as sk
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
 from pa_lab import PAClassifier, datasets
-from pa_lab.study import experiments, metrics, statistics, store
+from pa_lab.study import experiments, statistics, store
 from pa_lab.study.experiments import flip_labels, grid, sweep
-from pa_lab.study.metrics import scores
 
 LIBOL = Path(store.ROOT) / "pa_lab" / "study" / "published_tables" / "libol_table3_ijcnn1.csv"
 
@@ -34,109 +33,12 @@ def rows():
     return rng.standard_normal((400, 4)) + 0.6 * y[:, None], y
 
 
-# ---------------------------------------------------------------- scores
-
-
-def by_scikit_learn(y, decision, threshold):
-    predicted = np.where(decision > threshold, 1, -1)
-    return {
-        "accuracy": sk.accuracy_score(y, predicted),
-        "balanced_accuracy": sk.balanced_accuracy_score(y, predicted),
-        "f1": sk.f1_score(y, predicted, zero_division=0.0),
-        "average_precision": sk.average_precision_score(y, decision),
-        "auc": sk.roc_auc_score(y, decision),
-        "mcc": sk.matthews_corrcoef(y, predicted),
-    }
-
-
-labelled_scores = st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=2, max_size=60).filter(
-    lambda pairs: len({label for label, _ in pairs}) == 2
-)
-
-
-@settings(max_examples=80, deadline=None)
-@given(labelled_scores, st.sampled_from([-9.0, -1.0, 0.0, 0.5, 4.0]))
-def test_scores_equal_scikit_learns_with_ties_and_at_any_threshold(pairs, threshold):
-    y = np.array([1 if label else -1 for label, _ in pairs])
-    decision = np.array([float(score) for _, score in pairs])
-    found, wanted = scores(y, decision, threshold), by_scikit_learn(y, decision, threshold)
-    assert tuple(found) == metrics.METRICS
-    assert found == pytest.approx(wanted, abs=1e-12)
-
-
-sizes = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, 5e-324, 1.0, -1e308, 1.7e308])
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(sizes, min_size=1, max_size=30), st.lists(sizes, min_size=1, max_size=30))
-def test_ranks_are_counted_right_at_any_size_and_spread(positive, negative):
-    decision = np.array(positive + negative)
-    y = np.repeat([1, -1], [len(positive), len(negative)])
-    tps, fps, ties, *_ = metrics._ranked(y, decision)
-    for i, cut in enumerate(sorted(positive)):
-        counts = [np.sum(decision[y > 0] >= cut), np.sum(decision[y < 0] >= cut), np.sum(decision[y < 0] == cut)]
-        assert [tps[i], fps[i], ties[i]] == counts
-
-
-@settings(max_examples=80, deadline=None)
-@given(labelled_scores)
-def test_no_threshold_beats_the_best_one(pairs):
-    y = np.array([1 if label else -1 for label, _ in pairs])
-    decision = np.array([float(score) for _, score in pairs])
-    best = scores(y, decision, metrics.best_threshold(y, decision))["f1"]
-    assert best == pytest.approx(max(scores(y, decision, cut)["f1"] for cut in np.arange(-5, 5, 0.5)))
-
-
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("model", [SVC(kernel="linear"), LinearSVC(), PAClassifier()])
 def test_decisions_from_the_weights_are_the_models_own(rows, model, as_rows):
     X, y = as_rows(rows[0]), rows[1]
     fitted = clone(model).fit(X, y)
     np.testing.assert_allclose(experiments.decision_values(fitted, X), fitted.decision_function(X), atol=1e-9)
-
-
-# ---------------------------------------------------------------- statistics
-
-
-def test_summarize_against_scipy():
-    frame = pd.DataFrame({"rule": ["a"] * 5 + ["b"] * 3 + ["c"], "f1": [0.1, 0.4, 0.2, 0.9, 0.5, 0.3, 0.3, 0.6, 0.7]})
-    table = statistics.summarize(frame, "rule", ["f1"]).set_index("rule")
-    for rule in "ab":
-        values = frame.loc[frame.rule == rule, "f1"]
-        low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
-        assert table.loc[rule].tolist() == pytest.approx([len(values), values.mean(), values.std(), low, high])
-    assert table.loc["c"].tolist() == [1, 0.7, 0.0, 0.7, 0.7]
-
-
-def test_corrected_t_test_by_hand():
-    # Differences 1, 2, 3, 6 on splits of 90 and 10 rows: mean 3, variance (4 + 1 + 0 + 9) / 3 = 14/3, so the
-    # corrected variance of the mean is (1/4 + 1/9) 14/3 = 91/54, and t = 3 / sqrt(91/54) with 3 degrees of freedom.
-    t = 3 / np.sqrt(91 / 54)
-    found = statistics.corrected_t_test([1, 2, 3, 6], 90, 10)
-    half = 3.182446305284263 * np.sqrt(91 / 54)  # Student's 97.5 % point for 3 degrees of freedom
-    expected = {"mean": 3, "low": 3 - half, "high": 3 + half, "t": t, "effect": 3 / np.sqrt(14 / 3)}
-    assert {key: found[key] for key in expected} == pytest.approx(expected)
-    assert found["p"] == pytest.approx(2 * stats.t.sf(t, 3))
-
-
-def test_without_test_rows_it_is_the_paired_t_test():
-    a, b = np.array([0.3, 0.5, 0.9, 0.4]), np.array([0.2, 0.6, 0.5, 0.1])
-    found, wanted = statistics.corrected_t_test(a - b), stats.ttest_rel(a, b)
-    assert (found["t"], found["p"]) == pytest.approx((wanted.statistic, wanted.pvalue))
-    assert found["p"] < statistics.corrected_t_test(a - b, 9, 1)["p"], "the correction must widen the interval"
-
-
-def test_equal_scores_tell_nothing():
-    assert statistics.corrected_t_test([0.0, 0.0, 0.0])["t"] == 0.0
-    assert statistics.corrected_t_test([0.5, 0.5, 0.5])["p"] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "word"), [(-0.1, 0.2, "does not tell"), (0.1, 0.2, "higher"), (-0.2, -0.1, "lower")]
-)
-def test_words_follow_the_interval(low, high, word):
-    test = {"mean": (low + high) / 2, "low": low, "high": high}
-    assert word in statistics.in_words(test, "PA-I", "PA", "F1")
 
 
 # ---------------------------------------------------------------- label noise
@@ -200,6 +102,15 @@ def test_cross_validation_trains_on_the_training_rows_only(rows):
         assert frame.auc[fold] == pytest.approx(sk.roc_auc_score(y[test], decision))
 
 
+def test_of_equally_good_costs_the_smallest_is_chosen(rows):
+    X, y = rows[0] * 1e-9, rows[1]  # so small that no cost below a million makes a difference in the ranking
+    values = [4.0, 1.0, 2.0]
+    tuned = experiments.tune_and_fit({"m": PAClassifier("PA-I", fit_intercept=False)}, values, X, y, "auc")["m"]
+    assert tuned.C == 1.0
+    curves = pd.DataFrame({"method": "m", "C": [4.0, 1.0, 2.0], "f1": [0.5, 0.5, 0.4]})
+    assert experiments.best_C(curves, "f1")["m"] == 1.0
+
+
 def test_progressive_counts_are_those_of_one_fit(rows):
     X, y = rows
     frame = experiments.progressive(PAClassifier(), X, y, every=150)
@@ -237,6 +148,22 @@ def test_a_sweep_does_not_depend_on_the_number_of_processes(rows):
     ]
 
 
+@pytest.mark.parametrize("as_list", [False, True])
+def test_a_result_may_not_overwrite_its_setting(as_list):
+    def run(C):
+        return [{"C": 2 * C}] if as_list else {"C": 2 * C}
+
+    with pytest.raises(ValueError, match=r"run must not overwrite its setting: for {'C': 1.0} it returned C = 2.0"):
+        sweep(run, grid(C=[1.0]), n_jobs=1)
+    assert sweep(lambda C: {"C": C, "f1": 0.5}, grid(C=[1.0]), n_jobs=1).to_dict("records") == [{"C": 1.0, "f1": 0.5}]
+
+
+def test_an_axis_without_values_is_named():
+    with pytest.raises(ValueError, match="seed must hold at least one value"):
+        grid(C=[1.0], seed=range(0))
+    assert grid(C=iter([1.0, 2.0]), seed=[0]) == [{"C": 1.0, "seed": 0}, {"C": 2.0, "seed": 0}]
+
+
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask.distributed is not installed")
 @pytest.mark.filterwarnings("default")  # of the cluster's own machinery
 def test_a_cluster_gives_the_table_of_one_process(rows):
@@ -270,7 +197,7 @@ def test_online_runs_agree_with_libol_within_three_standard_errors():
 
 
 def test_a_stream_is_learned_in_constant_memory():
-    cost = experiments.apart(experiments.stream_cost, [100_000, 1_000_000])
+    cost = experiments.in_new_process(experiments.stream_cost, [100_000, 1_000_000])
     assert cost.seen.tolist() == [100_000, 1_000_000]
     assert cost.peak_mb.iloc[-1] - cost.peak_mb.iloc[0] < 30  # the rows of the difference would take 158 MB
 

@@ -86,20 +86,16 @@ def test_cells_are_marked_by_overlap():
     assert cells.theirs.tolist() == [6.56, 16.47]
 
 
-def test_claims_are_computed_from_the_runs():
-    """Errors made to fall with B, alike in BPAII and BPALS, and equal in test."""
-    rng, rows = np.random.default_rng(0), []
-    for trial in range(10):
-        for method in gen.METHODS:
-            for B in gen.BATCHES:
-                online = 0.3 - 0.02 * np.log2(min(B, 8)) + (0.05 if method == "BPAI" else 0) + 1e-4 * rng.random()
-                rows.append({"database": "a", "trial": trial, "method": method, "B": B, "online": online,
-                             "test": 0.2 + 1e-2 * rng.random()})  # fmt: skip
-    runs = pd.DataFrame(rows)
-    table = gen.claims(runs, {"a": (75, 25)}).set_index("claim")
-    assert table.of.tolist() == [3, 3, 8, 36]
-    assert table.verdict.tolist() == ["holds"] + ["not shown to differ"] * 3
-    flat = gen.claims(runs.assign(online=0.3 + 1e-3 * rng.random(len(runs))), {"a": (75, 25)})
-    assert flat.verdict[0] == "does not hold"
-    apart = gen.claims(runs.assign(test=runs.test + 0.1 * runs.B), {"a": (75, 25)})
-    assert apart.verdict[3] == "refuted"
+def test_stream_errors_count_the_mistakes_along_each_order(toy):
+    X, y = toy
+    orders = [np.arange(40), np.arange(40)[::-1]]
+    runs = gen.stream_errors(X, y, orders, batches=[1, 8], Cs=[0.1, 1.0])
+    assert len(runs) == 2 * 3 * 2 * 2
+    one = runs[(runs.order == 1) & (runs.method == "BPAI") & (runs.B == 1) & (runs.C == 1.0)].online.item()
+    constant = np.column_stack([X, np.ones(40)])[::-1]
+    w, mistakes = np.zeros(4), 0
+    for x, label in zip(constant, y[::-1], strict=True):
+        p = w @ x
+        mistakes += (p > 0) != (label > 0)
+        w += min(1.0, max(0.0, 1 - label * p) / (x @ x)) * label * x
+    assert one == pytest.approx(100 * mistakes / 40)

@@ -34,6 +34,7 @@ def output(tmp_path, monkeypatch):
     """Save below a temporary folder; give the process its clean record back."""
     monkeypatch.setenv("PA_LAB_OUTPUT", str(tmp_path))
     monkeypatch.setattr(store, "_stand_in", False)
+    monkeypatch.setattr(store, "_saved", {})
     return tmp_path
 
 
@@ -75,6 +76,56 @@ def test_results_hold_values_seeds_data_and_versions(output):
     assert "stand_in" not in saved
 
 
+def test_results_are_saved_where_they_are_made():
+    first, second = SimpleNamespace(name="ijcnn1", digest="ab12"), SimpleNamespace(name="a9a", digest="cd34")
+    path = store.save_results("toy", {"auc": 0.5, "table": {"a": 1}}, data=[first], seeds=range(2))
+    store.save_results("toy", {"f1": 0.25})
+    store.save_results("toy", {"table": {"b": 2}}, data=[second])
+    store.save_results("other", {"mine": 1})
+    store.save_times("toy", {"fit": 0.1})
+    times = store.save_times("toy", {"predict": 0.2})
+    saved = json.loads(path.read_text())
+    assert saved["values"] == {"auc": 0.5, "f1": 0.25, "table": {"b": 2}}  # a key that is saved again is replaced
+    assert saved["data"] == {"ijcnn1": "ab12", "a9a": "cd34"}
+    assert saved["seeds"] == [0, 1]
+    assert json.loads(times.read_text())["values"] == {"fit": 0.1, "predict": 0.2}
+
+
+def test_the_order_of_the_calls_does_not_show():
+    calls = [{"a": 1}, {"b": [0.1, 0.2]}, {"c": {"x": None}}]
+    written = set()
+    for order in ([0, 1, 2], [2, 0, 1]):
+        store._saved.clear()
+        for i in order:
+            path = store.save_results("toy", calls[i], seeds=0)
+        written.add(path.read_bytes())
+    store._saved.clear()
+    written.add(store.save_results("toy", calls[0] | calls[1] | calls[2], seeds=0).read_bytes())
+    assert len(written) == 1
+
+
+def test_another_run_starts_the_file_anew(output):
+    store.save_results("toy", {"old": 1})
+    code = "from pa_lab.study import store; store.save_results('toy', {'a': 1}); store.save_results('toy', {'b': 2})"
+    python(code, PA_LAB_OUTPUT=str(output))
+    assert json.loads((output / "report/results/toy.json").read_text())["values"] == {"a": 1, "b": 2}
+
+
+def test_a_refused_call_adds_nothing_and_forgets_nothing():
+    store.save_results("toy", {"a": 1})
+    with pytest.raises(ValueError, match="nan"):
+        store.save_results("toy", {"b": 2, "c": float("nan")})
+    path = store.save_results("toy", {"d": 4})
+    assert json.loads(path.read_text())["values"] == {"a": 1, "d": 4}
+
+
+def test_what_is_saved_after_stand_in_data_takes_the_rest_along(output):
+    store.save_results("toy", {"a": 1})
+    store.mark_stand_in()
+    saved = json.loads(store.save_results("toy", {"b": 2}).read_text())
+    assert saved["stand_in"] is True and saved["values"] == {"a": 1, "b": 2}
+
+
 def test_results_are_the_same_bytes_whatever_the_order_or_the_last_digits():
     first = store.save_results("toy", {"a": 1 / 3, "b": [0.0]}).read_bytes()
     assert store.save_results("toy", {"b": [-0.0], "a": 1 / 3 * (1 + 1e-12)}).read_bytes() == first
@@ -95,6 +146,7 @@ def test_an_index_with_a_name_is_a_column():
         ({"a": pd.DataFrame({"x": [1.0, None]})}, ValueError, r"values\.a\[1\]\.x is nan"),
         ({"x": {1, 2}}, TypeError, r"values\.x is a set"),
         ({"x": {1: 0, "1": 0}}, ValueError, r"values\.x has two keys"),
+        ({"x": {None: 0}}, ValueError, r"values\.x has the key None: give it a name"),
         ({"x": pd.Series([1, 2], index=["a", "a"])}, ValueError, r"values\.x has an index with repeated labels: \['a'"),
     ],
 )

@@ -1,11 +1,11 @@
-"""The loss and mistake bounds of the passive-aggressive family, as functions of what a run recorded.
+"""The loss and mistake bounds of the passive-aggressive family, after each example of a stream.
 
-A bound compares a run that started from zero weights with one fixed vector ``u``: it holds for every ``u`` and after
-every example, so each function returns the bound after each example of the stream. Where an assumption of a theorem
-fails, its function refuses with the reason. The constant feature behind an intercept is part of ``x`` and of ``R``.
+A bound compares a run that started from zero weights with one fixed vector ``u``. It holds for every ``u`` and after
+every example. The constant feature behind an intercept is part of ``x`` and of ``R``.
 
-A theorem's function takes ``u``, a `Comparison` from `compare`; where the theorem has it ``C``, the run's, a float > 0;
-and ``rho``, the run's ``delta``, a float >= 1. It returns an ndarray of shape (n,) and raises ValueError.
+The function of a theorem takes ``u``, a `Comparison` from `compare`, and what the theorem needs of the run: ``C``, a
+float > 0, and ``rho``, which the learner calls ``delta``, a float >= 1. It returns an array of shape (n,). Where an
+assumption of the theorem fails, it raises a ValueError with the reason.
 
 Glossary: ``u`` comparison vector, ``losses`` its hinge losses on the stream (loss* in the papers), ``R`` the largest
 norm seen so far, ``C`` aggressiveness, ``rho`` the papers' name for ``delta`` in active learning.
@@ -26,13 +26,13 @@ from sklearn.utils import check_X_y
 from sklearn.utils.extmath import row_norms
 
 from pa_lab.linear import PAClassifier
-from pa_lab.study.experiments import trace
+from pa_lab.study.experiments import Matrix, trace
 
 SLACK = 1e-9  # rounding allowed in "loss 0" and "norm 1"
 
 
 class Comparison(NamedTuple):
-    """A comparison vector on a stream: ``||u||^2``, its losses, and the squared norms of the examples, in order."""
+    """A comparison vector on a stream: ``||u||^2``, its losses of shape (n,), and the squared norms of the examples."""
 
     sqnorm_u: float
     losses: np.ndarray
@@ -40,26 +40,22 @@ class Comparison(NamedTuple):
 
     @property
     def R2(self):
-        """Largest squared norm seen so far, after each example."""
+        """The largest squared norm seen so far, after each example."""
         return np.maximum.accumulate(self.sqnorms)
 
 
-def compare(u, X, y, fit_intercept=True):
-    """Losses of ``u`` and norms of the examples of a stream.
+def compare(u: np.ndarray, X: Matrix, y: np.ndarray, fit_intercept: bool = True) -> Comparison:
+    """Return the losses of a comparison vector on a stream, with the norms of the examples.
 
     Parameters
     ----------
     u : array of shape (n_features,) or, with an intercept, (n_features + 1,)
-        Comparison vector; its last entry is then the intercept.
+        Comparison vector. Its last entry is then the intercept.
     X : array or sparse matrix of shape (n, n_features). The stream, in order.
     y : array of shape (n,). Labels in {-1, +1}.
     fit_intercept : bool, default=True. Whether the run had an intercept.
 
-    Returns a `Comparison`.
-
-    Raises
-    ------
-    ValueError. ``y`` holds anything but -1 and +1, ``u`` does not fit or is not finite, or squares of ``X`` overflow.
+    Raises ValueError if ``y`` is not -1 and +1, ``u`` does not fit or is not finite, or squares of ``X`` overflow.
 
     >>> compare([1.0], np.array([[2.0], [-0.5]]), [1, -1], fit_intercept=False).losses.tolist()
     [0.0, 0.5]
@@ -78,8 +74,8 @@ def compare(u, X, y, fit_intercept=True):
     return Comparison(float(u @ u), np.maximum(0.0, 1.0 - y * p), squares + float(fit_intercept))
 
 
-def theorem_2(u):
-    """PA, ``u`` without loss: ``sum loss^2 <= ||u||^2 R^2`` (Crammer et al., Theorem 2).
+def theorem_2(u: Comparison) -> np.ndarray:
+    """Bound PA where ``u`` has no loss: ``sum loss^2 <= ||u||^2 R^2`` (Crammer et al., Theorem 2).
 
     >>> theorem_2(Comparison(4.0, np.zeros(2), np.array([1.0, 2.0]))).tolist()
     [4.0, 8.0]
@@ -88,8 +84,8 @@ def theorem_2(u):
     return u.sqnorm_u * u.R2
 
 
-def theorem_3(u):
-    """PA, ``||x|| = 1``: ``sum loss^2 <= (||u|| + 2 sqrt(sum loss*^2))^2`` (Crammer et al., Theorem 3).
+def theorem_3(u: Comparison) -> np.ndarray:
+    """Bound PA where ``||x|| = 1``: ``sum loss^2 <= (||u|| + 2 sqrt(sum loss*^2))^2`` (Crammer et al., Theorem 3).
 
     >>> theorem_3(Comparison(4.0, np.array([0.0, 1.5]), np.ones(2))).tolist()
     [4.0, 25.0]
@@ -101,8 +97,8 @@ def theorem_3(u):
     return (np.sqrt(u.sqnorm_u) + 2.0 * np.sqrt(np.cumsum(u.losses**2))) ** 2
 
 
-def theorem_4(u, C):
-    """PA-I: mistakes ``<= max(R^2, 1/C) (||u||^2 + 2 C sum loss*)`` (Crammer et al., Theorem 4).
+def theorem_4(u: Comparison, C: float) -> np.ndarray:
+    """Bound PA-I: mistakes ``<= max(R^2, 1/C) (||u||^2 + 2 C sum loss*)`` (Crammer et al., Theorem 4).
 
     >>> theorem_4(Comparison(4.0, np.array([0.0, 1.0]), np.ones(2)), C=0.5).tolist()
     [8.0, 10.0]
@@ -111,8 +107,8 @@ def theorem_4(u, C):
     return np.maximum(u.R2, 1.0 / C) * (u.sqnorm_u + 2.0 * C * np.cumsum(u.losses))
 
 
-def theorem_5(u, C):
-    """PA-II: ``sum loss^2 <= (R^2 + 1/(2C)) (||u||^2 + 2 C sum loss*^2)`` (Crammer et al., Theorem 5).
+def theorem_5(u: Comparison, C: float) -> np.ndarray:
+    """Bound PA-II: ``sum loss^2 <= (R^2 + 1/(2C)) (||u||^2 + 2 C sum loss*^2)`` (Crammer et al., Theorem 5).
 
     >>> theorem_5(Comparison(4.0, np.array([0.0, 2.0]), np.ones(2)), C=0.5).tolist()
     [8.0, 16.0]
@@ -121,10 +117,10 @@ def theorem_5(u, C):
     return (u.R2 + 0.5 / C) * (u.sqnorm_u + 2.0 * C * np.cumsum(u.losses**2))
 
 
-def active_theorem_1(u, rho):
-    """Active PA, ``u`` without loss: expected mistakes ``<= R^2/4 (rho + 1/rho + 2) ||u||^2`` (Lu et al., Theorem 1).
+def active_theorem_1(u: Comparison, rho: float) -> np.ndarray:
+    """Bound active PA where ``u`` has no loss: expected mistakes ``<= R^2/4 (rho + 1/rho + 2) ||u||^2``.
 
-    Mistakes count whether the label was asked for or not.
+    Lu et al., Theorem 1. Mistakes count whether the label was asked for or not.
 
     >>> active_theorem_1(Comparison(4.0, np.zeros(1), np.ones(1)), rho=1.0).tolist()
     [4.0]
@@ -134,8 +130,8 @@ def active_theorem_1(u, rho):
     return u.R2 / 4.0 * (rho + 1.0 / rho + 2.0) * u.sqnorm_u
 
 
-def active_theorem_2(u, C, rho):
-    """Active PA-I: expected mistakes ``<= max(1/C, R^2)/rho [((rho+1)/2)^2 ||u||^2 + (rho+1) C sum loss*]``.
+def active_theorem_2(u: Comparison, C: float, rho: float) -> np.ndarray:
+    """Bound active PA-I: expected mistakes ``<= max(1/C, R^2)/rho [((rho+1)/2)^2 ||u||^2 + (rho+1) C sum loss*]``.
 
     Lu et al., Theorem 2.
 
@@ -148,8 +144,8 @@ def active_theorem_2(u, C, rho):
     return np.maximum(1.0 / C, u.R2) / rho * inside
 
 
-def active_theorem_3(u, C, rho):
-    """Active PA-II: expected mistakes ``<= (R^2 + 1/(2C))/rho ((rho+1)/2)^2 [||u||^2 + 2 C sum loss*^2]``.
+def active_theorem_3(u: Comparison, C: float, rho: float) -> np.ndarray:
+    """Bound active PA-II: expected mistakes ``<= (R^2 + 1/(2C))/rho ((rho+1)/2)^2 [||u||^2 + 2 C sum loss*^2]``.
 
     Lu et al., Theorem 3.
 
@@ -161,18 +157,21 @@ def active_theorem_3(u, C, rho):
     return ((rho + 1.0) / 2.0) ** 2 / rho * theorem_5(u, C)
 
 
-def tightest(variant, X, y, C=1.0, fit_intercept=True, rho=None):
-    """A comparison vector that makes the bound of a whole stream about as small as it can be, by LIBLINEAR.
+def tightest(
+    variant: str, X: Matrix, y: np.ndarray, C: float = 1.0, fit_intercept: bool = True, rho: float | None = None
+) -> np.ndarray:
+    """Return a comparison vector that makes the bound of a whole stream about as small as it can be, by LIBLINEAR.
 
     The brackets of Theorems 4 and 5 are twice the objectives of the hinge and the squared-hinge SVM without a free
-    bias, at the same ``C`` (active Theorem 2: at ``2 C / (rho + 1)``). Any ``u`` gives a valid bound, so an
-    unfinished optimization costs tightness only. For PA: the widest margin, scaled to loss 0 where that can be.
+    bias, at the same ``C`` (for active Theorem 2 at ``2 C / (rho + 1)``). Any ``u`` gives a valid bound, so stopping
+    the optimization early only makes the bound wider. For PA it is the widest margin, scaled to loss 0 if there is one.
 
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II"}. The rule of the run.
-    X, y, C, fit_intercept. As for the run; ``y`` in {-1, +1}.
-    rho : float or None, default=None. ``delta`` of an active run.
+    X, y, C, fit_intercept
+        As for the run; ``y`` in {-1, +1}.
+    rho : float or None, default=None. The ``delta`` of an active run.
 
     Returns an array of shape (n_features,) or (n_features + 1,).
 
@@ -181,38 +180,40 @@ def tightest(variant, X, y, C=1.0, fit_intercept=True, rho=None):
     """
     if variant not in ("PA", "PA-I", "PA-II"):
         raise ValueError(f"variant must be 'PA', 'PA-I' or 'PA-II'; got {variant!r}.")
+    X, y = check_X_y(X, y, accept_sparse="csr")
     if fit_intercept:
-        stack = sparse.hstack if sparse.issparse(X) else np.hstack
-        X = stack([X, np.ones((X.shape[0], 1))])
-        X = X.tocsr() if sparse.issparse(X) else X
-    hinge = variant != "PA-II"
-    price = 1e4 if variant == "PA" else 2.0 * C / (rho + 1.0) if hinge and rho else C
-    svm = LinearSVC(loss="hinge" if hinge else "squared_hinge", C=price, dual=hinge, fit_intercept=False,
-                    tol=1e-4, max_iter=200 if variant != "PA" else 100_000, random_state=0)  # fmt: skip
+        one = np.ones((X.shape[0], 1))
+        X = sparse.hstack([X, one]).tocsr() if sparse.issparse(X) else np.hstack([X, one])
+    options = {"fit_intercept": False, "tol": 1e-4, "random_state": 0}
+    if variant == "PA":
+        svm = LinearSVC(loss="hinge", C=1e4, max_iter=100_000, **options)
+    elif variant == "PA-I":
+        svm = LinearSVC(loss="hinge", C=2.0 * C / (rho + 1.0) if rho else C, max_iter=200, **options)
+    else:
+        svm = LinearSVC(loss="squared_hinge", C=C, dual=False, max_iter=200, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         u = svm.fit(X, y).coef_[0]
-    if variant == "PA" and (margin := (np.asarray(y) * (X @ u)).min()) > 0.0:
-        u /= margin
-    return u
+    margin = (y * (X @ u)).min()
+    return u / margin if variant == "PA" and margin > 0.0 else u
 
 
-def along(model, X, y, u):
-    """Run a model over a stream from zero and set what its theorem bounds beside the bound.
+def along(model: PAClassifier, X: Matrix, y: np.ndarray, u: np.ndarray) -> pd.DataFrame:
+    """Run a model over a stream from zero weights, and return what its theorem bounds beside the bound.
 
     Parameters
     ----------
-    model : PAClassifier. Its parameters choose the theorem; it is fitted in one pass over the rows as they stand.
+    model : PAClassifier
+        Its parameters choose the theorem. It is fitted in one pass over the rows as they stand, as by
+        `experiments.trace`.
     X : array or sparse matrix of shape (n, n_features). The stream, in order.
     y : array of shape (n,). Labels in {-1, +1}.
     u : array. Comparison vector, as for `compare`.
 
     Returns a frame with columns ``seen``, ``observed`` (mistakes for PA-I and for every active run, else the sum of
-    squared losses) and ``bound``. PA is set against Theorem 3 where the norms are 1, else against Theorem 2.
+    squared losses) and ``bound``. PA is compared with Theorem 3 if all norms are 1, else with Theorem 2.
 
-    Raises
-    ------
-    ValueError. With the reason, where no theorem covers the run.
+    Raises ValueError with the reason, where no theorem covers the run.
 
     >>> from pa_lab import PAClassifier
     >>> X, y = np.array([[2.0], [-4.0]]), np.array([1, -1])
@@ -231,16 +232,17 @@ def along(model, X, y, u):
     ):
         if fails:
             raise ValueError(f"No bound here: {reason}.")
-    against = compare(u, X, y, run["fit_intercept"])
+    bound = _bound(run, compare(u, X, y, run["fit_intercept"]))
     steps = trace(model, X, y)
-    mistakes = (steps["score"] > 0.0) != (np.asarray(y) > 0)
-    observed = mistakes if run["query"] == "margin" or run["variant"] == "PA-I" else steps["loss"] ** 2
-    bound = _bound(run, against)
+    if run["query"] == "margin" or run["variant"] == "PA-I":
+        observed = (steps["score"] > 0.0) != (np.asarray(y) > 0)  # mistakes
+    else:
+        observed = steps["loss"] ** 2
     return pd.DataFrame({"seen": np.arange(1, len(bound) + 1), "observed": observed.cumsum(), "bound": bound})
 
 
 def _bound(run, u):
-    """The bound that covers a run with these parameters."""
+    """Return the bound that covers a run with these parameters."""
     if run["query"] == "margin":
         theorems = {"PA": active_theorem_1, "PA-I": active_theorem_2, "PA-II": active_theorem_3}
         C = () if run["variant"] == "PA" else (run["C"],)

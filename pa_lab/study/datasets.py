@@ -2,8 +2,8 @@
 
 A file is looked for in the folder `PA_LAB_DATA`, then in the cache (`PA_LAB_CACHE`, or the user's cache
 folder), then at its original address; when none of these has it, a generated stand-in takes its place and a
-`StandInWarning` says so. Each file is checked by a digest of its parsed arrays, since compressed bytes and
-line ends differ between honest copies.
+`StandInWarning` says so. Each file is checked by a digest of its parsed content, since compressed bytes and
+line ends differ between honest copies. Nothing is unpickled, and no file may unpack to more than `LARGEST` bytes.
 
 `PA_LAB_OFFLINE=1` skips downloads, `PA_LAB_STAND_IN=1` skips the search, `PA_LAB_STAND_IN_ROWS` caps the rows
 of a stand-in. `python -m pa_lab.datasets` lists the sets; `fetch NAME...` fills the cache; `verify` checks
@@ -15,10 +15,13 @@ import bz2
 import contextlib
 import difflib
 import functools
+import gzip
 import hashlib
 import io
 import os
+import re
 import sys
+import tarfile
 import warnings
 import zlib
 from collections.abc import Callable
@@ -32,8 +35,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-from pa_lab.study import store
-from pa_lab.study.standin import lookalike, misfire_stream
+from pa_lab.study import newswire, store
+from pa_lab.study.standin import drifting, lookalike, misfire_stream, wire
 
 try:
     import fcntl
@@ -41,7 +44,9 @@ except ImportError:  # Windows: stale temporary files are left to the user there
     fcntl = None
 
 TIMEOUT = 10  # seconds without a byte before a download is given up
+LARGEST = 2**26  # bytes that a file may have, packed or not; the largest of the registry has 28 million
 _ADVICE = "set PA_LAB_CACHE to a folder you may write"
+_BZ2, _GZIP = b"BZh", b"\x1f\x8b"  # what packed files begin with
 _LETTERS = {"g": 1, "b": -1, "M": 1, "R": -1}  # class letters of the UCI files
 
 
@@ -59,7 +64,10 @@ class StandInWarning(UserWarning):
 
 @dataclass(frozen=True)
 class File:
-    """One file: `path` in a data folder, where it is published, and what its rows must be."""
+    """One file: `path` in a data folder, where it is published, and what its rows must be.
+
+    The newswire is one "file" too: a folder with its 22 parts, or the archive they are published in.
+    """
 
     path: str
     url: str
@@ -80,7 +88,7 @@ class Dataset:
 
     name: str
     title: str
-    n_features: int
+    n_features: int  # 0: stories, whose features are up to the user
     files: tuple[File, ...]
     positive: tuple[float, ...] = (1,)  # labels of the text that become +1; all others become -1
     nonzeros: int = 0  # stored values per row of a set kept as CSR; 0 for a dense one
@@ -113,18 +121,21 @@ def names():
     return list(REGISTRY)
 
 
-def content_digest(X, y):
+def content_digest(X, y=None):
     """Return the sha256 of rows and labels as 64 hexadecimal digits, the same on every machine.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
-        Dense rows count as C-ordered little-endian float64; CSR as its data, int32 indices and int32 indptr.
-    y : array of shape (n,). Counted as float64.
+    X : array or CSR matrix of shape (n, d), or frame of stories
+        Dense rows count as C-ordered little-endian float64; CSR as its data, int32 indices and int32 indptr; stories as
+        what `newswire.pack` makes of them.
+    y : array of shape (n,). Counted as float64. Left out with stories.
 
     >>> content_digest(np.eye(2), [1, -1])[:12]
     '3301fcc12bd8'
     """
+    if y is None:
+        return hashlib.sha256(newswire.pack(X)).hexdigest()
     if sp.issparse(X):
         parts = [(X.data, "<f8"), (X.indices, "<i4"), (X.indptr, "<i4")]
     else:
@@ -146,7 +157,8 @@ def load(name, *, stand_in=None):
         stand-in is the last resort, unless `PA_LAB_STAND_IN=1` asks for it.
 
     Returns a Bunch: `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered
-    of shape (n, d) or CSR with int32 indices; y int64, -1 or +1. Also `name`; `source` ("folder", "cache",
+    of shape (n, d) or CSR with int32 indices; y int64, -1 or +1. The newswire has `stories` instead, a frame (see
+    `pa_lab.study.newswire`). Rows of a stream are in order of time. Also `name`; `source` ("folder", "cache",
     "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and `digest_test`),
     the `content_digest` of the rows with the labels of the text; and `DESCR`.
 
@@ -172,7 +184,8 @@ def load(name, *, stand_in=None):
         if stand_in is False:
             raise
         return _load_stand_in(dataset, why)
-    parts = [(X, np.where(np.isin(y, dataset.positive), 1, -1)) for X, y in parts]
+    if dataset.n_features:
+        parts = [(X, np.where(np.isin(y, dataset.positive), 1, -1)) for X, y in parts]
     source = max(sources, key=["folder", "cache", "download"].index)
     return _bunch(dataset, parts, source, [file.digest for file in dataset.files])
 
@@ -216,14 +229,16 @@ def _lookup(name):
 
 
 def _bunch(dataset, parts, source, digests):
-    rows = " + ".join(f"{X.shape[0]:,}" for X, _ in parts)
+    rows = " + ".join(f"{part[0].shape[0]:,}" for part in parts)
     origin = "GENERATED STAND-IN, not the real set" if source == "stand-in" else dataset.files[0].address
     ones = " or ".join(f"{label:g}" for label in dataset.positive)
-    descr = (
-        f"{dataset.name}: {dataset.title}; {rows} rows x {dataset.n_features} features, "
-        f"y = +1 for label {ones} and -1 for the rest. {origin}."
-    )
-    bunch = Bunch(name=dataset.name, source=source, DESCR=descr)
+    form = f"rows x {dataset.n_features} features, y = +1 for label {ones} and -1 for the rest"
+    if not dataset.n_features:
+        form = f"stories, {parts[0][0]['date_malformed'].sum()} of them with a malformed date"
+    bunch = Bunch(name=dataset.name, source=source, DESCR=f"{dataset.name}: {dataset.title}; {rows} {form}. {origin}.")
+    if not dataset.n_features:
+        bunch |= {"stories": parts[0][0], "digest": digests[0]}
+        return bunch
     ends = ("_train", "_test") if len(parts) > 1 else ("",)
     for (X, y), digest, part in zip(parts, digests, ends, strict=True):
         bunch |= {f"X{part}": X, f"y{part}": y, "digest_test" if part == "_test" else "digest": digest}
@@ -249,33 +264,51 @@ def cache_folder():
 def _copies(file):
     """Yield (source, path) of every copy on disk, in the order of the search."""
     for source, folder in [("folder", _data_folder()), ("cache", cache_folder())]:
-        for suffix in (".bz2", ""):
-            if folder and (path := folder / (file.path + suffix)).is_file():
+        for suffix in (".bz2", ".tar.gz", ""):
+            if folder and _parts(path := folder / (file.path + suffix)):
                 yield source, path
 
 
+def _parts(path):
+    """The files of a copy: itself, or all parts of the newswire where `path` is a folder."""
+    if path.is_file():
+        return [path]
+    found = (sorted(path.glob(f"reut2-[0-9][0-9][0-9].sgm{suffix}")) for suffix in (".bz2", ""))
+    return next((parts for parts in found if len(parts) == newswire.PARTS), [])
+
+
 def _bytes(path):
+    """The bytes of a copy, parts one after the other: several bz2 files in a row are a bz2 file again."""
     try:
-        return path.read_bytes()
+        if sum(part.stat().st_size for part in _parts(path)) > LARGEST:
+            raise DatasetError(f"{path} has more than {LARGEST:,} bytes, too many for this set: remove it")
+        return b"".join(part.read_bytes() for part in _parts(path))
     except OSError as error:
         raise DatasetError(f"{path} cannot be read ({error.strerror}): make it readable or remove it") from error
 
 
 def _load_file(dataset, file):
-    """Return ((X, y), source) of one file, with y as in its text."""
+    """Return (content, source) of one file; the content is X and y, with y as in the text, or the stories alone."""
     for source, path in _copies(file):
         try:
             return _parsed(dataset, file, _bytes(path), path), source
         except DatasetError as error:
             if source == "folder":  # the user's own: silence would hide what is wrong with it
                 raise
-            warnings.warn(f"{error}; it is dropped from the cache", stacklevel=4)
-            with contextlib.suppress(OSError):
-                path.unlink()
+            warnings.warn(f"{error}; {_dropped(path)}", stacklevel=4)
     raw = _download(file)
-    arrays = _parsed(dataset, file, raw, file.url)
+    content = _parsed(dataset, file, raw, file.url)
     _keep(file, raw)
-    return arrays, "download"
+    return content, "download"
+
+
+def _dropped(path):
+    """Remove a copy from the cache and say so, or why not."""
+    try:
+        path.unlink()
+    except OSError as error:
+        return f"it cannot be removed from the cache ({error.strerror}): remove it by hand"
+    return "it is dropped from the cache"
 
 
 def _fetch_file(dataset, file):
@@ -286,7 +319,8 @@ def _fetch_file(dataset, file):
 
 def _keep(file, raw):
     """Store bytes in the cache; that they cannot be is an error, since they had to be fetched."""
-    path = cache_folder() / (file.path + (".bz2" if raw.startswith(b"BZh") else ""))
+    kind = ".bz2" if raw.startswith(_BZ2) else ".tar.gz" if raw.startswith(_GZIP) else ""
+    path = cache_folder() / (file.path + kind)
     try:
         with _replacing(path) as out:
             out.write(raw)
@@ -306,7 +340,7 @@ def _download(file):
         raise UnavailableError(f"{missing} its address is dead: {advice}")
     if store.flag("PA_LAB_OFFLINE"):
         raise UnavailableError(f"{missing} PA_LAB_OFFLINE forbids a download: unset it, or {advice}")
-    body = io.BytesIO()
+    body = _Capped()
     try:
         pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT, chunk_size=2**16)(file.url, body, None)
     except requests.RequestException as error:
@@ -315,28 +349,62 @@ def _download(file):
     return body.getvalue()
 
 
+class _Capped(io.BytesIO):
+    """Bytes in memory, up to as many as a file may have."""
+
+    def write(self, content):
+        """Append, or refuse."""
+        if self.tell() + len(content) > LARGEST:
+            raise DatasetError(f"a download brings more than {LARGEST:,} bytes, too many for any set: it was given up")
+        return super().write(content)
+
+
 # --- Checking and reading ---------------------------------------------------------------------------------
 
 
 def _read(dataset, file, raw, where):
-    """Parse the bytes of one file, check them against the registry, return X and y as in the text."""
+    """Parse the bytes of one file, check them against the registry, return its content (see `_load_file`)."""
 
     def rejected(problem):
         return DatasetError(f"{where} {problem}: replace it with a good copy of {file.address}")
 
     try:
-        text = bz2.decompress(raw) if raw.startswith(b"BZh") else raw
-        if text.lstrip()[:1] == b"<":
+        text = _unpacked(raw)
+        if re.match(rb"\s*<(?!!DOCTYPE lewis)", text):
             raise rejected("is an HTML page, not data")
-        X, y = (_read_csv if file.path.startswith("uci/") else _read_svmlight)(text, dataset)
-    except (OSError, ValueError) as error:
-        raise rejected(f"is cut or damaged ({str(error).splitlines()[0]})") from error
-    if X.shape != (file.rows, dataset.n_features):
-        shapes = f"{X.shape[0]} x {X.shape[1]} values instead of {file.rows} x {dataset.n_features}"
-        raise rejected(f"is cut or another file ({shapes})")
-    if (digest := content_digest(X, y)) != file.digest:
+        content = _READERS[file.path.partition("/")[0]](text, dataset)
+    except (ValueError, OverflowError, OSError, EOFError, zlib.error, tarfile.TarError) as error:
+        raise rejected(f"is cut or damaged ({(str(error) or repr(error)).splitlines()[0]})") from error
+    shape, expected = content[0].shape, (file.rows, dataset.n_features or len(newswire.COLUMNS))
+    if shape != expected:
+        raise rejected(
+            f"is cut or another file ({shape[0]} x {shape[1]} values instead of {expected[0]} x {expected[1]})"
+        )
+    if (digest := content_digest(*content)) != file.digest:
         raise rejected(f"has digest {digest[:12]} instead of {file.digest[:12]}")
-    return X, y
+    return content
+
+
+def _unpacked(raw):
+    """Return the text in some bytes: plain, one or several bz2 files, or the newswire's archive."""
+    if raw.startswith(_BZ2):
+        return _all_of(bz2.open(io.BytesIO(raw)))
+    if raw.startswith(_GZIP):
+        with tarfile.open(fileobj=io.BytesIO(_all_of(gzip.open(io.BytesIO(raw))))) as archive:
+            parts = [part for part in archive if re.search(r"reut2-\d{3}\.sgm$", part.name) and part.isfile()]
+            if sum(part.size for part in parts) > LARGEST:
+                raise ValueError(f"it unpacks to more than {LARGEST:,} bytes")
+            return b"".join(archive.extractfile(part).read() for part in sorted(parts, key=lambda part: part.name))
+    return raw
+
+
+def _all_of(packed):
+    """Read a packed file to its end, and no further than a file may go: five kilobytes of bz2 can hold gigabytes."""
+    with packed:
+        text = packed.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise ValueError(f"it unpacks to more than {LARGEST:,} bytes")
+    return text
 
 
 def _read_svmlight(text, dataset):
@@ -355,35 +423,69 @@ def _read_csv(text, dataset):
     return np.ascontiguousarray(table[:, dataset.first_column : -1]), table[:, -1].copy()
 
 
+def _read_stream(text, dataset):
+    """Rows below a line of names, with the six decimals that were published: copies carry what rounding added."""
+    _, _, rows = text.partition(b"\n")
+    X, y = _read_csv(rows, dataset)
+    return X.round(6), y
+
+
+def _read_newswire(text, dataset):
+    return (newswire.parse(text.decode("latin-1")),)
+
+
+_READERS = {"libsvm": _read_svmlight, "uci": _read_csv, "streams": _read_stream, "reuters21578": _read_newswire}
+
+
 # --- The parsed copy --------------------------------------------------------------------------------------
 
 
 def _parsed(dataset, file, raw, where):
-    """Return the arrays of one file, from the parsed copy in the cache if there is a sound one.
+    """Return the content of one file, from the parsed copy in the cache if there is a sound one.
 
     It is named after the sha256 of the bytes it came from, so it can only be missing, never out of date.
     """
-    path = cache_folder() / "parsed" / f"{hashlib.sha256(raw).hexdigest()}.npz"
+    name = f"{hashlib.sha256(raw).hexdigest()}.{'npz' if dataset.n_features else 'json'}"
+    path = cache_folder() / "parsed" / name
     with contextlib.suppress(Exception):  # whatever is wrong with it, it can be made again
-        X, y = _read_parsed(dataset, file, path)
-        if content_digest(X, y) == file.digest:
-            return X, y
-    X, y = _read(dataset, file, raw, where)
-    arrays = {k: getattr(X, k) for k in ("data", "indices", "indptr")} if dataset.nonzeros else {"X": X}
+        return _read_parsed(dataset, file, path)
+    content = _read(dataset, file, raw, where)
     try:
         with _replacing(path) as out:
-            np.savez(out, y=y, **arrays)
+            _write_parsed(out, dataset, *content)
     except OSError as error:
         _warn_unwritable(str(path.parent), error.strerror)
-    return X, y
+    return content
+
+
+def _write_parsed(out, dataset, X, y=None):
+    if y is None:
+        out.write(newswire.pack(X))
+    else:
+        arrays = {k: getattr(X, k) for k in ("data", "indices", "indptr")} if dataset.nonzeros else {"X": X}
+        np.savez(out, y=y, **arrays)
 
 
 def _read_parsed(dataset, file, path):
+    """Return the content of a parsed copy; anything but what was stored is an error."""
+    if not dataset.n_features:
+        packed = _bytes(path)
+        _expect(hashlib.sha256(packed).hexdigest() == file.digest)
+        return (newswire.unpack(packed),)
     with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
-        if not dataset.nonzeros:
-            return saved["X"], saved["y"]
-        parts = saved["data"], saved["indices"], saved["indptr"]
-        return sp.csr_matrix(parts, shape=(file.rows, dataset.n_features)), saved["y"]
+        _expect(sum(part.file_size for part in saved.zip.infolist()) <= LARGEST)
+        X, y = (_csr(saved, file.rows, dataset.n_features) if dataset.nonzeros else saved["X"]), saved["y"]
+    _expect(content_digest(X, y) == file.digest)
+    return X, y
+
+
+def _csr(arrays, *shape):
+    return sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+
+
+def _expect(holds):
+    if not holds:
+        raise ValueError("not what was stored")
 
 
 @functools.cache
@@ -424,14 +526,17 @@ def _load_stand_in(dataset, why):
     )
     store.mark_stand_in()
     rows = [min(file.rows, _row_cap()) for file in dataset.files]
+    share, seed = _positive_share(dataset), zlib.crc32(dataset.name.encode())
     if dataset.name == "ijcnn1":
         parts = [misfire_stream(n, seed=seed) for seed, n in enumerate(rows)]
+    elif not dataset.n_features:
+        parts = [(wire(rows[0], newswire.TOP_TEN, seed=seed),)]
+    elif dataset.files[0].path.startswith("streams/"):
+        parts = [drifting(rows[0], dataset.n_features, share=share, seed=seed)]
     else:
-        share = _positive_share(dataset)
-        seed = zlib.crc32(dataset.name.encode())
         X, y = lookalike(sum(rows), dataset.n_features, share=share, nonzeros=dataset.nonzeros or None, seed=seed)
         parts = [(X[stop - n : stop], y[stop - n : stop]) for n, stop in zip(rows, np.cumsum(rows), strict=True)]
-    return _bunch(dataset, parts, "stand-in", [content_digest(X, y) for X, y in parts])
+    return _bunch(dataset, parts, "stand-in", [content_digest(*part) for part in parts])
 
 
 def _positive_share(dataset):
@@ -453,7 +558,7 @@ def _list():
     for name, dataset in REGISTRY.items():
         rows = " + ".join(f"{file.rows:,}" for file in dataset.files)
         found = available(name) or "-"
-        print(f"{name:<14}{rows:>17}  {dataset.n_features:>8}  {_positive_share(dataset):>9.1%}  {found}")
+        print(f"{name:<14}{rows:>17}  {dataset.n_features or 'text':>8}  {_positive_share(dataset):>9.1%}  {found}")
 
 
 def _fetch_all(wanted):

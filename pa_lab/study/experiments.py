@@ -1,36 +1,41 @@
-"""Repetition over seeds, folds and settings, tuning, and progressive validation: how every experiment is run.
+"""How every experiment is run: repetition over seeds, folds and settings, tuning, progressive validation, tracing.
 
-Labels are -1 and +1, ``decision`` is what ``decision_function`` returns, and a frame has a row per run ("long form").
+Labels are -1 and +1, decision values are what ``decision_function`` returns, and a frame has one row per run ("long
+form").
 """
 
 import os
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import chain, product
+from itertools import product
 from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from joblib import Memory, Parallel, delayed
-from sklearn.base import clone
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from pa_lab.linear import PAClassifier
-from pa_lab.rules import epsilon_insensitive, hinge
-from pa_lab.study.datasets import cache_folder
+from pa_lab import PAClassifier, PARegressor
+from pa_lab.study.fits import cached_fit, dyadic  # noqa: F401 (part of this interface)
 from pa_lab.study.metrics import scores
 from pa_lab.study.standin import misfire_blocks
 
+Matrix = np.ndarray | sp.spmatrix | sp.sparray
+Splits = Sequence[tuple[np.ndarray, np.ndarray]]  # training and test rows
+Estimators = dict[str, BaseEstimator]
 
-def decision_values(model, X):
-    """Decision values of a fitted linear model, from its weights: LIBSVM itself would sum over support vectors.
+
+def decision_values(model: BaseEstimator, X: Matrix) -> np.ndarray:
+    """Return the decision values of a fitted linear model, from its weights.
+
+    For LIBSVM this is faster than its own ``decision_function``, which sums over the support vectors.
 
     >>> from sklearn.svm import SVC
     >>> decision_values(SVC(kernel="linear").fit([[0.0], [2.0]], [-1, 1]), np.array([[2.0]])).round(3).tolist()
@@ -41,33 +46,43 @@ def decision_values(model, X):
     return X @ coef.ravel() + model.intercept_
 
 
-def grid(**axes):
-    """Every combination of the named axes, as a list of dicts in a fixed order.
+# ---------------------------------------------------------------- sweeps
+
+
+def grid(**axes: Iterable) -> list[dict]:
+    """Return every combination of the named axes, as a list of dicts in a fixed order.
 
     >>> grid(C=[0.1, 1.0], seed=range(2))[1]
     {'C': 0.1, 'seed': 1}
     """
+    lists = {}
     for name, values in axes.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise TypeError(f"{name} must be a list of values to try, such as [{values!r}]; got {values!r}.")
-    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+        lists[name] = list(values)
+        if not lists[name]:
+            raise ValueError(f"{name} must hold at least one value to try; got {values!r}.")
+    return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
 
 
-def sweep(run, settings, n_jobs=-1, label="runs", **shared):
-    """Call ``run(**setting, **shared)`` for every setting, in parallel through joblib, with a progress bar.
+def sweep(
+    run: Callable[..., dict | list[dict]], settings: list[dict], n_jobs: int = -1, label: str = "runs", **shared
+) -> pd.DataFrame:
+    """Call ``run(**setting, **shared)`` for every setting, in parallel through joblib, and return the results.
 
-    The result does not depend on ``n_jobs`` or on the backend as long as ``run`` draws its randomness from its
-    setting; ``with joblib.parallel_config(backend="dask"):`` spreads the same sweep over a cluster.
+    The result does not depend on ``n_jobs`` or on the backend as long as ``run`` draws its randomness from a seed in
+    its setting. ``with joblib.parallel_config(backend="dask"):`` spreads the same sweep over a cluster.
 
     Parameters
     ----------
     run : callable. Returns a dict of results, or a list of such dicts.
     settings : list of dict. What to call it with, as from `grid`.
-    n_jobs : int, default=-1. Number of worker processes; -1: one per core (or ``LOKY_MAX_CPU_COUNT``, if set).
-    label : str, default="runs". Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides it.
+    n_jobs : int, default=-1
+        Number of worker processes. -1 means one per core, or ``LOKY_MAX_CPU_COUNT`` if that is set.
+    label : str, default="runs". Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides the bar.
     **shared. Arguments that are the same for every call, such as the data.
 
-    Returns a frame with a row per result, in the order of the settings: the setting's columns, then the result's.
+    Returns a frame with a row per result, in the order of the settings: the columns of the setting, then of the result.
 
     >>> sweep(lambda C: {"twice": 2 * C}, grid(C=[1, 2]), n_jobs=1)["twice"].tolist()
     [2, 4]
@@ -78,15 +93,31 @@ def sweep(run, settings, n_jobs=-1, label="runs", **shared):
         warnings.filterwarnings("ignore", "A worker stopped")  # joblib renews workers that hold much memory
         rows = []
         for setting, result in zip(settings, Parallel(n_jobs=n_jobs, return_as="generator")(jobs), strict=True):
-            if not isinstance(result, dict | list):
-                raise TypeError(f"run must return a dict or a list of dicts; for {setting} it returned {result!r}.")
-            rows += [setting | row for row in (result if isinstance(result, list) else [result])]
+            rows += _rows_of(setting, result)
             bar.update()
     return pd.DataFrame(rows)
 
 
-def cross_validate(estimators, X, y, splits, n_jobs=-1, label="folds"):
-    """Fit each named estimator on each split's training rows and score it on the rest.
+def _rows_of(setting, result):
+    """Return the rows that one call adds to a sweep."""
+    if not isinstance(result, dict | list):
+        raise TypeError(f"run must return a dict or a list of dicts; for {setting} it returned {result!r}.")
+    results = result if isinstance(result, list) else [result]
+    for row in results:
+        for name in setting.keys() & row.keys():
+            if row[name] is not setting[name] and not np.array_equal(row[name], setting[name]):
+                raise ValueError(f"run must not overwrite its setting: for {setting} it returned {name} = "
+                                 f"{row[name]!r}. Give this result another name.")  # fmt: skip
+    return [setting | row for row in results]
+
+
+# ---------------------------------------------------------------- folds and tuning
+
+
+def cross_validate(
+    estimators: Estimators, X: Matrix, y: np.ndarray, splits: Splits, n_jobs: int = -1, label: str = "folds"
+) -> pd.DataFrame:
+    """Fit each named estimator on the training rows of each split and score it on the test rows.
 
     Parameters
     ----------
@@ -95,61 +126,90 @@ def cross_validate(estimators, X, y, splits, n_jobs=-1, label="folds"):
     splits : list of (train, test) index arrays
         For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
 
-    Returns a frame with columns ``method``, ``fold`` and the `scores`.
+    Returns a frame with columns ``method``, ``fold`` and the six `scores`.
     """
-    return _by_fold(estimators, [{}], X, y, splits, n_jobs, label)
+    return _score_folds(estimators, [{}], X, y, splits, n_jobs, label)
 
 
-def tuning_curves(estimators, values, X, y, splits, n_jobs=-1, label="tuning"):
+def tuning_curves(
+    estimators: Estimators,
+    values: Sequence[float],
+    X: Matrix,
+    y: np.ndarray,
+    splits: Splits,
+    n_jobs: int = -1,
+    label: str = "tuning",
+) -> pd.DataFrame:
     """As `cross_validate`, at each value of the parameter ``C``, which becomes a column after ``fold``."""
-    return _by_fold(estimators, grid(C=values), X, y, splits, n_jobs, label)
+    return _score_folds(estimators, grid(C=values), X, y, splits, n_jobs, label)
 
 
-def _by_fold(estimators, tried, X, y, splits, n_jobs, label):
-    folds, shared = grid(method=list(estimators), fold=range(len(splits))), {"X": X, "y": y, "splits": splits}
-    return sweep(_one_fold, folds, n_jobs, label, estimators=estimators, tried=tried, **shared)
+def _score_folds(estimators, parameters, X, y, splits, n_jobs, label):
+    folds = grid(method=list(estimators), fold=range(len(splits)))
+    shared = {"estimators": estimators, "parameters": parameters, "X": X, "y": y, "splits": splits}
+    return sweep(_score_fold, folds, n_jobs, label, **shared)
 
 
-def _one_fold(method, fold, estimators, tried, X, y, splits):
+def _score_fold(method, fold, estimators, parameters, X, y, splits):
+    """Return the scores of one estimator on one fold, a row for each choice of its parameters."""
     train, test = splits[fold]
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
     model, rows = clone(estimators[method]), []
-    for setting in tried:
-        model.set_params(**setting).fit(X_train, y_train)
-        rows.append(setting | scores(y_test, decision_values(model, X_test)))
+    for chosen in parameters:
+        model.set_params(**chosen).fit(X_train, y_train)
+        rows.append(chosen | scores(y_test, decision_values(model, X_test)))
     return rows
 
 
-def tune_and_fit(estimators, values, X, y, score="f1", folds=3, seed=0):
+def tune_and_fit(
+    estimators: Estimators,
+    values: Sequence[float],
+    X: Matrix,
+    y: np.ndarray,
+    score: str | list[str] = "f1",
+    folds: int = 3,
+    seed: int = 0,
+) -> dict:
     """Choose C for each named estimator by stratified cross-validation on these rows, then fit it on all of them.
 
     Parameters
     ----------
-    estimators : dict of str to estimator. What to tune; one without an effect of C (PA) is only fitted.
+    estimators : dict of str to estimator. What to tune. PA, on which C has no effect, is only fitted.
     values : sequence of float. What to try for C.
     X, y : arrays of shape (n, d) and (n,)
     score : str or list of str, default="f1"
-        Which of ``METRICS`` to maximise; of equally good values of C the smallest is taken.
+        Which of ``METRICS`` to maximise. Among equally good values of C the smallest is taken.
     folds : int, default=3
     seed : int, default=0. Seed of the folds.
 
-    Returns a dict by name, or by (name, score) for a list of scores: fitted copies; the chosen value is their ``C``.
+    Returns a dict of fitted copies by name, or by (name, score) if ``score`` is a list. The chosen value is their
+    ``C``.
     """
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
     wanted = [score] if isinstance(score, str) else score
     tuned = {}
     for name, estimator in estimators.items():
-        best = dict.fromkeys(wanted, values[0])
-        if getattr(estimator, "variant", None) != "PA":
-            scored = (_one_fold(name, fold, estimators, grid(C=values), X, y, splits) for fold in range(folds))
-            best = pd.DataFrame(chain.from_iterable(scored)).groupby("C")[wanted].mean().idxmax()
+        if getattr(estimator, "variant", None) == "PA":
+            best = dict.fromkeys(wanted, values[0])
+        else:
+            rows = []
+            for fold in range(folds):
+                rows += _score_fold(name, fold, estimators, grid(C=values), X, y, splits)
+            best = pd.DataFrame(rows).groupby("C")[wanted].mean().idxmax()  # rising C, so the first of equals
         for by in wanted:
-            tuned[name if by is score else (name, by)] = clone(estimator).set_params(C=float(best[by])).fit(X, y)
+            key = name if isinstance(score, str) else (name, by)
+            tuned[key] = clone(estimator).set_params(C=float(best[by])).fit(X, y)
     return tuned
 
 
-def best_C(curves, score, by="method"):
-    """The C with the highest mean of the column ``score``, by group, in `tuning_curves`; of equal ones the smallest.
+def best_C(curves: pd.DataFrame, score: str, by: str | list[str] = "method") -> pd.Series:
+    """Return the C with the highest mean of a score in each group of `tuning_curves`; among equals the smallest.
+
+    Parameters
+    ----------
+    curves : DataFrame. With columns ``C``, the score and those of ``by``.
+    score : str
+    by : str or list of str, default="method"
 
     >>> curves = pd.DataFrame({"method": "PA-I", "C": [1.0, 2.0, 1.0, 2.0], "f1": [0.1, 0.3, 0.2, 0.2]})
     >>> best_C(curves, "f1").to_dict()
@@ -160,18 +220,21 @@ def best_C(curves, score, by="method"):
     return means.loc[means.groupby(by, sort=False)[score].idxmax()].set_index(by)["C"]
 
 
-def progressive(model, X, y, every=500):
-    """Test, then train: feed the rows in order and record the counters as the stream goes by.
+# ---------------------------------------------------------------- along a stream
+
+
+def progressive(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray, every: int = 500) -> pd.DataFrame:
+    """Test, then train: feed the rows in order and return the counters as the stream goes by.
 
     Parameters
     ----------
     model : PAClassifier or PARegressor
-        Fed through ``partial_fit``; its own counters are read, so each mistake was made before its update.
+        It learns through ``partial_fit``. Its own counters are read, so each mistake was made before its update.
     X, y : arrays of shape (n, d) and (n,)
     every : int, default=500. Rows between two readings.
 
-    Returns a frame with columns ``seen``, ``mistakes``, ``updates``, ``queries``; a row every so many examples and one
-    at the end.
+    Returns a frame with columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the
+    end.
     """
     if not every >= 1:
         raise ValueError(f"every must be at least 1 row; got {every!r}.")
@@ -183,58 +246,70 @@ def progressive(model, X, y, every=500):
     return pd.DataFrame(rows, columns=["seen", "mistakes", "updates", "queries"])
 
 
-def permuted_runs(estimators, X, y, runs=20, n_jobs=-1):
-    """One pass of each named `PAClassifier` over the rows in random orders, seeded 0, 1, ..., the same for each.
+def permuted_runs(estimators: Estimators, X: Matrix, y: np.ndarray, runs: int = 20, n_jobs: int = -1) -> pd.DataFrame:
+    """Run one pass of each named `PAClassifier` over the rows in random orders, the same orders for each.
 
-    Returns a frame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
+    Parameters
+    ----------
+    estimators : dict of str to PAClassifier
+    X, y : arrays of shape (n, d) and (n,)
+    runs : int, default=20. Number of orders; their seeds are 0, 1, ...
+
+    Returns a frame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, one row per run.
     """
     settings = grid(method=list(estimators), seed=range(runs))
-    return sweep(_one_order, settings, n_jobs, "orders", estimators=estimators, X=X, y=y)
+    return sweep(_permuted_run, settings, n_jobs, "orders", estimators=estimators, X=X, y=y)
 
 
-def _one_order(method, seed, estimators, X, y):
+def _permuted_run(method, seed, estimators, X, y):
     order = np.random.default_rng(seed).permutation(len(y))
     model = clone(estimators[method]).fit(X[order], y[order])
     return {"mistake_rate": model.n_mistakes_ / len(y), "updates": model.n_updates_}
 
 
-def trace(model, X, y):
-    """Fit a model from zero in one pass over the rows as they stand, and record every step.
+def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.DataFrame:
+    """Fit a model in one pass over the rows as they stand, and return what happened at every step.
 
     Parameters
     ----------
     model : PAClassifier (two classes) or PARegressor
-        Fitted as by ``fit`` with ``max_iter=1, shuffle=False, warm_start=False``.
+        Fitted from zero, as by ``fit``. It must make a single pass, without shuffling.
     X, y : arrays of shape (n, d) and (n,)
 
-    Returns a frame with a row per example: ``score`` before the update, ``tau`` (0 where nothing moved), and ``loss``
-    before the update: of the tube in regression, of the hinge otherwise, PALS included; ``asked``, whether the
-    learner read the label.
+    Returns a frame with one row per example: ``score`` before the update; ``tau``, 0 where nothing moved; ``loss``
+    before the update (the tube's in regression, else the hinge loss, for PALS too); ``asked``, whether the label was
+    read.
 
     >>> from pa_lab import PAClassifier
     >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
     [[0.0, 0.25, 1.0, True], [0.5, 1.0, 1.5, True]]
     """
-    classifies = hasattr(model, "decision_function")
+    if not isinstance(model, PAClassifier | PARegressor):
+        raise TypeError(f"model must be a PAClassifier or PARegressor; got {model!r}.")
+    classifies = isinstance(model, PAClassifier)
     if classifies and len(np.unique(y)) > 2:
         raise ValueError("trace is for two classes: with more, a step has no single score.")
-    record = np.zeros((X.shape[0], 2))
+    for name, value in {"max_iter": 1, "shuffle": False, "warm_start": False}.items():
+        if getattr(model, name) != value:
+            raise ValueError(f"trace follows one pass over the rows as they stand: it needs {name}={value!r}; "
+                             f"got {getattr(model, name)!r}.")  # fmt: skip
+    record = np.zeros((len(y), 2))
     model._fit_traced(X, y, record)
     p, tau = record.T
     if classifies:
-        losses = np.vectorize(hinge, otypes=[float])(np.where(np.equal(y, model.classes_[1]), 1.0, -1.0), p)
+        loss = np.maximum(0.0, 1.0 - np.where(np.equal(y, model.classes_[1]), 1.0, -1.0) * p)
     else:
-        losses = np.vectorize(epsilon_insensitive, otypes=[float])(np.asarray(y, dtype=float), p, model.epsilon)
-    return pd.DataFrame({"score": p, "tau": np.nan_to_num(tau), "loss": losses, "asked": ~np.isnan(tau)})
+        loss = np.maximum(0.0, abs(np.asarray(y, dtype=float) - p) - model.epsilon)
+    return pd.DataFrame({"score": p, "tau": np.nan_to_num(tau), "loss": loss, "asked": ~np.isnan(tau)})
 
 
-def first_reach(x, curve, target):
-    """Smallest ``x`` at which a curve reaches a target, on straight lines over ``log x`` between its points.
+def first_reach(x: Sequence[float], curve: Sequence[float], target: float) -> float:
+    """Return the smallest ``x`` at which a curve reaches a target, on straight lines over ``log x``.
 
     Parameters
     ----------
-    x : array of shape (n,). Positive and rising: the labels a method asked for, say.
-    curve : array of shape (n,). What it reached with them. Where it falls, its best so far stands.
+    x : array of shape (n,). Positive and rising: for example the labels that a method asked for.
+    curve : array of shape (n,). What it reached with them. Where the curve falls, its best value so far counts.
     target : float
 
     Returns ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
@@ -244,20 +319,25 @@ def first_reach(x, curve, target):
     """
     if not len(x) == len(curve) > 0 or not np.isfinite(curve).all() or not (np.diff(x, prepend=0.0) > 0).all():
         raise ValueError(f"x must rise from above 0, with a finite number in curve for each; got {x!r} and {curve!r}.")
-    j = int(np.searchsorted(np.maximum.accumulate(curve), target))
-    if j == 0 or j == len(curve):
-        return float(x[0]) if j == 0 else np.inf
-    low = np.max(curve[:j])
-    share = (target - low) / (curve[j] - low)
+    best = np.maximum.accumulate(curve)
+    j = int(np.searchsorted(best, target))
+    if j == 0:
+        return float(x[0])
+    if j == len(curve):
+        return np.inf
+    share = (target - best[j - 1]) / (curve[j] - best[j - 1])
     return float(np.exp((1 - share) * np.log(x[j - 1]) + share * np.log(x[j])))
 
 
-def flip_labels(y, rate, rng, among=None):
-    """A copy of ``y`` with a share of its labels flipped, drawn uniformly without replacement.
+# ---------------------------------------------------------------- label noise
+
+
+def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int | None = None) -> np.ndarray:
+    """Return a copy of ``y`` with a share of its labels flipped, drawn uniformly without replacement.
 
     Parameters
     ----------
-    y : ndarray of shape (n,). Labels in {-1, +1}.
+    y : array of shape (n,). Labels in {-1, +1}.
     rate : float in [0, 1]. Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
     among : {-1, +1} or None, default=None. Flip only labels of this sign.
@@ -275,6 +355,9 @@ def flip_labels(y, rate, rng, among=None):
     return flipped
 
 
+# ---------------------------------------------------------------- time and memory
+
+
 def timed_fit(model, X, y):
     """Fit a clone and return it with the seconds it took.
 
@@ -287,54 +370,24 @@ def timed_fit(model, X, y):
     return fitted, time.perf_counter() - start
 
 
-def cached_fit(model, X, y):
-    """As `timed_fit`, remembered between runs by the content of ``model``, ``X`` and ``y``: for slow baselines.
-
-    LIBSVM gets dense rows as `dyadic` gives them, and so finds the same machine on every processor. With plain ones,
-    what BLAS rounds differently from processor to processor would show in the third digit of a score. The size of its
-    cache of kernel values, which changes only the time, is 500 MB for all, so that like fits are shared.
-    """
-    if isinstance(model, SVC):
-        model, X = clone(model).set_params(cache_size=500), X if sp.issparse(X) else dyadic(X)
-    X, y = (a if sp.issparse(a) else np.asarray(a) for a in (X, y))  # the same key for an array and a memory map of it
-    return Memory(cache_folder() / "fits", verbose=0).cache(timed_fit)(model, X, y)
-
-
-def dyadic(X):
-    """Rows rounded to the multiples of a power of two for which every inner product of two rows is exact.
-
-    It then does not depend on the order of its sum. With ``|x|^2 <= R^2`` the multiples are those of
-    ``2^-k``, ``k = floor(26 - log2 R)``: products are whole multiples of ``4^-k``, of sum at most ``R^2 <= 2^52 4^-k``.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d). Finite, not all 0.
-
-    >>> dyadic(np.array([[3.0, 4.0 + 1e-9]])).tolist()
-    [[3.0, 4.0]]
-    """
-    unit = 2.0 ** -np.floor(26 - np.log2((X**2).sum(axis=1).max()) / 2)
-    return np.round(X / unit) * unit
-
-
-def stream_cost(marks, seed=0):
-    """Learn a generated stream of any length with PA-I, block by block, and measure what it costs.
+def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
+    """Learn a generated stream with PA-I, block by block, and return what it costs.
 
     Parameters
     ----------
     marks : sequence of int
-        Numbers of rows, at least a block of 50,000 apart, after which to take a reading; the last is the length of
-        the stream.
+        Numbers of rows after which to take a reading, at least a block of 50,000 apart. The last is the length of the
+        stream.
     seed : int, default=0. Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
 
     Returns a frame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
-    generating the rows; ``peak_mb``, the most memory this process ever held: call through `apart` to measure the
-    stream alone.
+    generating the rows; ``peak_mb``, the most memory this process ever held. Call it through `in_new_process` to
+    measure the stream alone.
     """
     import resource  # not on Windows
 
     for X, y in misfire_blocks(200_000, block_rows=50_000, seed=seed + 1):
-        PAClassifier(C=0.1).fit(X, y)  # warm-up: what is paid once does not depend on the rows
+        PAClassifier(C=0.1).fit(X, y)  # warm-up: pay once for what does not depend on the rows
     model, learning, rows = PAClassifier(C=0.1), 0.0, []
     start = time.process_time()
     for X, y in misfire_blocks(marks[-1], block_rows=50_000, seed=seed):
@@ -348,10 +401,10 @@ def stream_cost(marks, seed=0):
     return pd.DataFrame(rows, columns=["seen", "learning", "total", "peak_mb"])
 
 
-def apart(function, *args):
-    """Call an importable function in a process of its own, whose memory starts from nothing.
+def in_new_process(function: Callable, *args):
+    """Call an importable function in a process of its own, whose memory starts from nothing, and return its result.
 
-    >>> apart(abs, -2)
+    >>> in_new_process(abs, -2)
     2
     """
     with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:

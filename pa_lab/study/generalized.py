@@ -1,12 +1,12 @@
 """The experiment of Pérez-Suay, Ferri, Arevalillo-Herráez and Albert (section 4): mini-batches on seven databases.
 
-The kernel values of a database are worked out once per width; a learner is then a pass over rows of that matrix. The
-source leaves open how features are scaled, how sigma enters the kernel and the order of the examples; here features
-have mean 0 and variance 1 unless asked otherwise, ``k(x, x') = exp(-||x - x'||^2 / (2 sigma^2)) + 1``, where the 1 is
-the bias of their section 2, and the order is random.
+The kernel values of a database are computed once for each width, and a learner is then a pass over rows of that matrix.
+The source does not say how features are scaled, how sigma enters the kernel or in which order the examples come. Here
+features have mean 0 and variance 1 unless asked otherwise, ``k(x, x') = exp(-||x - x'||^2 / (2 sigma^2)) + 1``, where
+the 1 is the bias of their section 2, and the order is random.
 """
 
-from itertools import combinations
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,8 @@ from pa_lab.passes import State, learn_batches
 from pa_lab.queries import ASK_ALL
 from pa_lab.rows import make_gram_rows
 from pa_lab.rules import make_rule
-from pa_lab.study.experiments import flip_labels, grid, sweep
-from pa_lab.study.metrics import scores
-from pa_lab.study.published import decide
-from pa_lab.study.statistics import corrected_t_test
+from pa_lab.study.experiments import Splits, flip_labels, grid, sweep
+from pa_lab.study.published_protocol import weighted_sums
 
 METHODS = {"BPAI": "PA-I", "BPAII": "PA-II", "BPALS": "PALS"}
 DATABASES = ("breast", "diabetes", "heart", "ionosphere", "liver", "sonar", "twonorm")
@@ -30,8 +28,10 @@ SCALINGS = ("standard", "unit", "none")
 WIDTHS = {"2 sigma^2": lambda s: 0.5 / s**2, "sigma^2": lambda s: s**-2.0, "gamma": lambda s: s}
 
 
-def scaled(X, how="standard"):
-    """Features with mean 0 and variance 1, in [0, 1], or as they are; constant ones become 0.
+def scaled(X: np.ndarray, how: str = "standard") -> np.ndarray:
+    """Return features with mean 0 and variance 1 ("standard"), in [0, 1] ("unit"), or as they are ("none").
+
+    Features that are constant become 0.
 
     >>> scaled(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
@@ -42,8 +42,8 @@ def scaled(X, how="standard"):
     return (X - low) / np.where(unit > 0, unit, 1.0)
 
 
-def rbf(squares, sigma, width="2 sigma^2"):
-    """Kernel values from the condensed squared distances of `pdist`, with sigma as `WIDTHS` has it.
+def rbf(squares: np.ndarray, sigma: float, width: str = "2 sigma^2") -> np.ndarray:
+    """Return the kernel matrix for the squared distances of scipy's `pdist`; ``WIDTHS`` says how sigma enters.
 
     >>> rbf(np.array([2.0]), 1.0).round(3).tolist()
     [[1.0, 0.368], [0.368, 1.0]]
@@ -53,19 +53,24 @@ def rbf(squares, sigma, width="2 sigma^2"):
     return K
 
 
-def kernel_pass(K, y, order, method, C, batch_size):
-    """One online pass over some rows of a database, by a kernel learner with bias.
+def kernel_pass(
+    K: np.ndarray, y: np.ndarray, order: np.ndarray, method: str, C: float, batch_size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Run one online pass of a kernel learner with bias over some rows of a database.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n). Kernel values of the whole database.
-    y : ndarray of shape (n,). Labels in {-1, +1}.
-    order : ndarray of int. The rows to learn from, as they come; at least one.
+    K : array of shape (n, n). Kernel values of the whole database.
+    y : array of shape (n,). Labels in {-1, +1}.
+    order : array of int. The rows to learn from, as they come; at least one.
     method : {"BPAI", "BPAII", "BPALS"}
-    C, batch_size : float, int
+    C : float
+    batch_size : int
 
-    Returns ``trace`` of shape (len(order), 2), the score before the update and tau of each example; and ``w`` of shape
-    (n + 1,), coefficients by row and the bias.
+    Returns
+    -------
+    trace : array of shape (len(order), 2), the score before the update and the step size of each example
+    w : array of shape (n + 1,), the coefficient of each row, then the bias
 
     >>> trace, w = kernel_pass(np.eye(2), np.array([1.0, -1.0]), np.array([1]), "BPALS", 0.5, 1)
     >>> trace.round(3).tolist(), w.round(3).tolist()
@@ -80,49 +85,68 @@ def kernel_pass(K, y, order, method, C, batch_size):
     return trace, state.weights[:, 0]
 
 
-def predict(K, rows, w):
-    """Scores of some rows of a database under the coefficients of a `kernel_pass`.
+def predict(K: np.ndarray, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the scores of some rows of a database under the coefficients of a `kernel_pass`.
 
     >>> predict(np.eye(2), np.array([0, 1]), np.array([2.0, 0.0, 0.5])).tolist()
     [2.5, 0.5]
     """
-    return decide(K[rows], w[:-1]) + w[-1]
+    return weighted_sums(K[rows], w[:-1]) + w[-1]
 
 
-def wrong(p, y):
-    """Which scores have the wrong sign; a score of 0 says -1, as in the learners."""
+def wrong(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return which scores have the wrong sign; a score of 0 predicts -1, as in the learners."""
     return (p > 0) != (y > 0)
 
 
-def tune(X, y, subsamples, methods=tuple(METHODS), batches=BATCHES, width="2 sigma^2", Cs=CS, sigmas=SIGMAS):
-    """C and sigma of the lowest final cumulative error, averaged over subsamples, for each method and batch size.
+def tune(
+    X: np.ndarray,
+    y: np.ndarray,
+    subsamples: list[np.ndarray],
+    methods: Sequence[str] = tuple(METHODS),
+    batches: Sequence[int] = BATCHES,
+    width: str = "2 sigma^2",
+    Cs: Sequence[float] = CS,
+    sigmas: Sequence[float] = SIGMAS,
+) -> pd.DataFrame:
+    """Choose C and sigma for each method and batch size, by the final cumulative error averaged over subsamples.
 
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-    subsamples : list of ndarray of int. Rows, as they come.
+    subsamples : list of arrays of int. Rows, as they come.
+    methods, batches, Cs, sigmas : sequences. What to tune and what to try.
+    width : str in ``WIDTHS``
 
-    Returns a frame with columns ``method``, ``B``, ``C``, ``sigma``, ``error``. Of equal errors the least C, then
-    sigma, counts.
+    Returns a frame with columns ``method``, ``B``, ``C``, ``sigma`` and ``error``. Among equal errors the smallest C,
+    then the smallest sigma, is chosen.
     """
-    settings = grid(sigma=list(sigmas), subsample=range(len(subsamples)))
+    settings = grid(sigma=sigmas, subsample=range(len(subsamples)))
     squares = [pdist(X[rows], "sqeuclidean") for rows in subsamples]
-    runs = sweep(_tune_one, settings, label="tuning", squares=squares, y=[y[rows] for rows in subsamples],
-                 inner=grid(method=methods, B=batches, C=list(Cs)), width=width)  # fmt: skip
+    labels, learners = [y[rows] for rows in subsamples], grid(method=methods, B=batches, C=Cs)
+    runs = sweep(_tune_one, settings, label="tuning", squares=squares, y=labels, learners=learners, width=width)
     means = runs.groupby(["method", "B", "C", "sigma"], sort=True)["error"].mean().round(12).reset_index()
     best = means.loc[means.groupby(["method", "B"])["error"].idxmin()]
     return best.reset_index(drop=True)
 
 
-def _tune_one(sigma, subsample, squares, y, inner, width):
+def _tune_one(sigma, subsample, squares, y, learners, width):
     K, y = rbf(squares[subsample], sigma, width), y[subsample]
-    order = np.arange(len(y))
-    return [run | {"error": wrong(kernel_pass(K, y, order, run["method"], run["C"], run["B"])[0][:, 0], y).mean()}
-            for run in inner]  # fmt: skip
+    order, rows = np.arange(len(y)), []
+    for run in learners:
+        trace, _ = kernel_pass(K, y, order, run["method"], run["C"], run["B"])
+        rows.append(run | {"error": wrong(trace[:, 0], y).mean()})
+    return rows
 
 
-def splits(n, trials, share=0.75, seed=0, most=None):
-    """Random (training, test) rows; the training rows in the order they come.
+def splits(n: int, trials: int, share: float = 0.75, seed: int = 0, most: int | None = None) -> Splits:
+    """Return random training and test rows for each trial; the training rows in the order in which they come.
+
+    Parameters
+    ----------
+    n, trials : int. Number of rows and of splits.
+    share : float, default=0.75. Share of the rows to train on, but not more than ``most`` rows.
+    seed : int, default=0
 
     >>> train, test = splits(8, 1)[0]
     >>> len(train), len(test)
@@ -133,7 +157,15 @@ def splits(n, trials, share=0.75, seed=0, most=None):
     return [(order[:cut], order[cut:]) for order in orders]
 
 
-def trials(X, y, chosen, parts, width="2 sigma^2", flips=(0.0,), paths=False):
+def trials(
+    X: np.ndarray,
+    y: np.ndarray,
+    chosen: pd.DataFrame,
+    parts: Splits,
+    width: str = "2 sigma^2",
+    flips: Sequence[float] = (0.0,),
+    paths: bool = False,
+) -> pd.DataFrame:
     """Learn from each training part and test on the rest, with the chosen C and sigma.
 
     Parameters
@@ -142,27 +174,29 @@ def trials(X, y, chosen, parts, width="2 sigma^2", flips=(0.0,), paths=False):
     chosen : DataFrame. From `tune`.
     parts : list of (train, test). From `splits`.
     width : str in ``WIDTHS``
-    flips : sequence of float. Shares of the training labels to flip. Errors are counted by the true labels.
-    paths : bool. Also follow the test error along the stream, for its variation; see `variation`.
+    flips : sequence of float, default=(0.0,)
+        Shares of the training labels to flip. Errors are counted by the true labels.
+    paths : bool, default=False. Also follow the test error along the stream, for its `variation`.
 
-    Returns a frame with the columns of ``chosen``, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``,
-    ``updates``, and ``curve``: the cumulative error after each example.
+    Returns a frame with the columns of ``chosen``, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``
+    (error), ``updates``, and ``curve``, the cumulative error after each example.
     """
-    squares, settings = pdist(X, "sqeuclidean"), grid(trial=range(len(parts)), flip=list(flips))
-    return pd.concat([
-        sweep(_trial, settings, label=f"sigma {sigma:g}", parts=parts, y=y, K=rbf(squares, sigma, width),
-              chosen=runs[["method", "B", "C", "sigma"]].to_dict("records"), paths=paths)
-        for sigma, runs in chosen.groupby("sigma")
-    ], ignore_index=True)  # fmt: skip
+    squares, settings = pdist(X, "sqeuclidean"), grid(trial=range(len(parts)), flip=flips)
+    frames = []
+    for sigma, runs in chosen.groupby("sigma"):
+        K, learners = rbf(squares, sigma, width), runs[["method", "B", "C", "sigma"]].to_dict("records")
+        shared = {"parts": parts, "y": y, "K": K, "learners": learners, "paths": paths}
+        frames.append(sweep(_trial, settings, label=f"sigma {sigma:g}", **shared))
+    return pd.concat(frames, ignore_index=True)
 
 
-def _trial(trial, flip, parts, y, K, chosen, paths):
+def _trial(trial, flip, parts, y, K, learners, paths):
     train, test = parts[trial]
-    heard = y.copy()
-    heard[train] = flip_labels(y[train], flip, np.random.default_rng([trial, 1]))
+    noisy = y.copy()
+    noisy[train] = flip_labels(y[train], flip, np.random.default_rng([trial, 1]))
     seen, rows = np.arange(1, len(train) + 1), []
-    for run in chosen:
-        trace, w = kernel_pass(K, heard, train, run["method"], run["C"], run["B"])
+    for run in learners:
+        trace, w = kernel_pass(K, noisy, train, run["method"], run["C"], run["B"])
         curve = np.cumsum(wrong(trace[:, 0], y[train])) / seen
         result = run | {
             "online": curve[-1],
@@ -171,24 +205,35 @@ def _trial(trial, flip, parts, y, K, chosen, paths):
             "curve": curve,
         }
         if paths:
-            path = error_path(K, y, heard, train, test, trace[:, 1], run["B"])
+            path = error_path(K, y, noisy, train, test, trace[:, 1], run["B"])
             result |= {"rough_test": variation(path), "rough_online": variation(curve)}
         rows.append(result)
     return rows
 
 
-def error_path(K, y, heard, train, test, tau, B):
-    """Test error of the hypothesis in force after each example of the stream."""
-    steps = (K[np.ix_(test, train)] + 1.0) * (tau * heard[train])
+def error_path(
+    K: np.ndarray, y: np.ndarray, noisy: np.ndarray, train: np.ndarray, test: np.ndarray, tau: np.ndarray, B: int
+) -> np.ndarray:
+    """Return the test error of the current hypothesis after each example of the stream.
+
+    Parameters
+    ----------
+    K, y : arrays of shape (n, n) and (n,). Kernel values and true labels of the whole database.
+    noisy : array of shape (n,). The labels that were learned from.
+    train, test : arrays of int. Rows, the training rows in their order.
+    tau : array of shape (len(train),). Step sizes, from `kernel_pass`.
+    B : int. Batch size: the hypothesis changes after every ``B`` examples and at the end.
+    """
+    steps = (K[np.ix_(test, train)] + 1.0) * (tau * noisy[train])
     p = np.cumsum(steps, axis=1)
-    ends = np.arange(1, len(train) + 1) // B * B - 1  # the last example that has been learnt from
+    ends = np.arange(1, len(train) + 1) // B * B - 1  # the last example that has been learned from
     ends[-1] = len(train) - 1
     errors = wrong(p, y[test][:, None]).mean(axis=0)
     return np.where(ends < 0, wrong(0.0, y[test]).mean(), errors[ends])
 
 
-def variation(curve):
-    """How much a curve goes up and down over its second half: the sum of its steps, in absolute value.
+def variation(curve: np.ndarray) -> float:
+    """Return how much a curve goes up and down over its second half: the sum of its absolute steps.
 
     >>> variation(np.array([9.0, 9.0, 1.0, 2.0, 1.0]))
     2.0
@@ -196,116 +241,48 @@ def variation(curve):
     return float(np.abs(np.diff(curve[len(curve) // 2 :])).sum())
 
 
-def stream_trials(X, y, X_test, y_test, orders, batches=BATCHES, Cs=CS, fit_intercept=True):
-    """Linear mini-batches over shuffles of a long stream, with C by the mistakes along the last of the shuffles.
+def stream_errors(
+    X: np.ndarray, y: np.ndarray, orders: list[np.ndarray], batches: Sequence[int] = BATCHES, Cs: Sequence[float] = CS
+) -> pd.DataFrame:
+    """Run linear mini-batches with an intercept over several orders of a long stream.
 
     Parameters
     ----------
-    X, y, X_test, y_test : arrays. Training and test part.
-    orders : list of ndarray of int. Orders of the training rows; the last one is for tuning only.
+    X, y : arrays of shape (n, d) and (n,)
+    orders : list of arrays of int. Orders of the rows.
+    batches, Cs : sequences. Batch sizes and values of C, every pair of which is run.
 
-    Returns a frame with columns ``method``, ``B``, ``C``, ``order``, ``online`` and ``updates`` (shares of rows), and
-    the test scores.
+    Returns a frame with columns ``order`` (its number), ``method``, ``B``, ``C`` and ``online``, the percentage of
+    rows that were predicted wrongly before their batch was learned.
+
+    >>> stream_errors(np.eye(2), np.array([1, -1]), [[0, 1]], batches=[2], Cs=[1.0])["online"].tolist()
+    [50.0, 50.0, 50.0]
     """
-
-    def learn(rows, method, B, C):
-        model = PAClassifier(METHODS[method], C=C, batch_size=B, fit_intercept=fit_intercept)
-        return model.fit(X[rows], y[rows])
-
-    rates = pd.DataFrame([s | {"mistakes": learn(orders[-1], **s).n_mistakes_}
-                          for s in grid(method=METHODS, B=batches, C=Cs)])  # fmt: skip
-    best = rates.loc[rates.groupby(["method", "B"])["mistakes"].idxmin()].drop(columns="mistakes")
     runs = []
-    for setting in best.to_dict("records"):
-        for number, rows in enumerate(orders[:-1]):
-            model = learn(rows, **setting)
-            shares = {"online": model.n_mistakes_ / len(rows), "updates": model.n_updates_ / len(rows)}
-            runs.append(setting | {"order": number} | shares | scores(y_test, model.decision_function(X_test)))
+    for number, rows in enumerate(orders):
+        X_here, y_here = X[rows], y[rows]
+        for setting in grid(method=METHODS, B=batches, C=Cs):
+            model = PAClassifier(METHODS[setting["method"]], C=setting["C"], batch_size=setting["B"])
+            mistakes = model.fit(X_here, y_here).n_mistakes_
+            runs.append({"order": number} | setting | {"online": 100 * mistakes / len(y_here)})
     return pd.DataFrame(runs)
 
 
-# ---------------------------------------------------------------- what the runs say
+# ---------------------------------------------------------------- what the runs show
 
 
-def against_published(summary, published):
-    """Our test errors beside Table 2, in percent, each pair marked by whether the 95 % intervals overlap.
+def against_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return our test errors beside the source's Table 2, in percent, and whether the 95 % intervals overlap.
 
     Parameters
     ----------
     summary : DataFrame. From `statistics.summarize` by ``database``, ``method``, ``B``, of ``test``.
     published : DataFrame. ``published.load_table("perez_suay_table2")``.
 
-    Returns a frame with a row per cell: ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``,
-    ``theirs_ci``, ``overlap``.
+    Returns a frame with columns ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``, ``theirs_ci``,
+    ``overlap``; the intervals as half-widths.
     """
     theirs = published.set_axis(["database", "method", "B", "theirs", "theirs_ci"], axis=1)
     ours = summary.assign(ours=100 * summary["test"], ours_ci=100 * (summary["test_high"] - summary["test"]))
     cells = ours[["database", "method", "B", "ours", "ours_ci"]].merge(theirs, on=["database", "method", "B"])
     return cells.assign(overlap=(cells.ours - cells.theirs).abs() <= cells.ours_ci + cells.theirs_ci)
-
-
-def compare(runs, value, pairs, sizes):
-    """Paired differences between two settings on every database, by the corrected resampled t-test.
-
-    Parameters
-    ----------
-    runs : DataFrame. From `trials`, with a column ``database``.
-    value : {"online", "test"}
-    pairs : list of ((method, B), (method, B))
-    sizes : dict of str to (int, int). Rows trained on and tested on, by database.
-
-    Returns a frame with columns ``database``, ``a``, ``b``, then ``mean`` (a minus b), ``low``, ``high``, ``t``, ``p``.
-    """
-    wide = runs.pivot(index=["database", "trial"], columns=["method", "B"], values=value)
-    return pd.DataFrame(
-        [{"database": name, "a": a, "b": b} | corrected_t_test(part[a] - part[b], *sizes[name])
-         for name, part in wide.groupby(level="database", sort=False) for a, b in pairs]
-    )  # fmt: skip
-
-
-def claims(runs, sizes):
-    """The source's four claims as counts over databases and settings, with a verdict for each.
-
-    The first is a claim of a difference, which tests can show. The others claim that there is none to speak of: tests
-    that find none do not show that, so their verdicts only say that no difference was shown.
-
-    Returns a frame with columns ``claim``, ``measured``, ``holds``, ``of``, ``share``, ``verdict``.
-    """
-    batches = sorted(runs["B"].unique())
-    small, middle = [(m, 1) for m in METHODS], [B for B in (4, 6, 8) if B in batches]
-    falls = compare(runs, "online", list(zip(small, [(m, max(middle)) for m in METHODS], strict=True)), sizes)
-    means = runs.groupby(["database", "method", "B"], sort=False)["online"].mean().unstack("B")
-    best = {(db, m): means.loc[(db, m)].idxmin() for db, m in means.index}
-    suffices = [
-        compare(runs[runs["database"] == db], "online", [((m, B), (m, best[db, m])) for B in middle], sizes)
-        for db, m in means.index
-    ]
-    alike = compare(runs, "online", [(("BPAII", B), ("BPALS", B)) for B in batches], sizes)
-    cells = [(m, B) for m in METHODS for B in (1, 4, 8) if B in batches]
-    tests = compare(runs, "test", list(combinations(cells, 2)), sizes)
-    rows = [
-        ("cumulative error falls with B", f"B = 1 significantly worse than B = {max(middle)}",
-         (falls["mean"].gt(0) & falls["p"].lt(0.05)).to_numpy()),
-        ("B = 4 to 8 suffices", "one of these B not significantly worse than the best B",
-         [bool((c["p"].ge(0.05) | c["mean"].le(0) | c["p"].isna()).any()) for c in suffices]),
-        ("BPAII and BPALS behave alike", "cumulative errors not significantly different", alike["p"].ge(0.05)),
-        ("final test errors differ little", "two columns of their Table 2 not significantly different",
-         tests["p"].ge(0.05)),
-    ]  # fmt: skip
-    table = pd.DataFrame([{"claim": c, "measured": how, "holds": int(np.sum(k)), "of": len(k)} for c, how, k in rows])
-    table["share"] = table["holds"] / table["of"]
-    words = [SHOWN] + [NOT_SHOWN] * (len(rows) - 1)
-    return table.assign(verdict=[verdict(*case) for case in zip(table["share"], words, strict=True)])
-
-
-SHOWN = ("does not hold", "undecided", "holds mostly", "holds")
-NOT_SHOWN = ("refuted", "undecided", "mostly not shown to differ", "not shown to differ")
-
-
-def verdict(share, words=SHOWN):
-    """A share of cases in words, which change at 1/3, 2/3 and 0.9.
-
-    >>> [verdict(share) for share in (1.0, 0.8, 0.5, 0.1)], verdict(0.95, NOT_SHOWN)
-    (['holds', 'holds mostly', 'undecided', 'does not hold'], 'not shown to differ')
-    """
-    return words[int(np.searchsorted([1 / 3, 2 / 3, 0.9], share, side="right"))]

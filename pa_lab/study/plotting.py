@@ -1,14 +1,18 @@
-"""One look for every figure. Functions take `(ax, frame)`, draw what the frame holds and compute nothing.
+"""One look for every figure. The functions draw what they are given and compute nothing.
 
-Colours are Okabe and Ito's, told apart by colour-blind readers; line styles and markers repeat the
+The colours are those of Okabe and Ito, which colour-blind readers can distinguish. Line styles and markers repeat the
 distinction, so that a figure also reads in grey.
 """
 
+from collections.abc import Iterable
 from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
+from matplotlib.text import Annotation
 from scipy.optimize import isotonic_regression
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
@@ -36,6 +40,8 @@ _LOOK = {
     "random": (SKY, "-.", ">"),
     "margin": (BLUE, "-", "s"),
     "all": (BLACK, "-", "o"),
+    "threshold": (GREEN, "--", "^"),
+    "first": (GREY, ":", "v"),
     "removal": (VERMILION, "-.", "v"),
     "nearest": (ORANGE, "--", "^"),
     "projection": (GREEN, "-", "D"),
@@ -76,20 +82,30 @@ STYLE = {
 }
 
 
-def use_style():
-    """Give every later figure the study's look."""
+def use_style() -> None:
+    """Give every later figure the look of the study."""
     plt.rcParams.update(STYLE)
 
 
-def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=False):
-    """Draw one line per group, with a band from `low` to `high` when both are given.
+def lines_with_band(
+    ax: Axes,
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    low: str | None = None,
+    high: str | None = None,
+    by: str | None = None,
+    marker: bool = False,
+) -> Axes:
+    """Draw one line per group, with a band from ``low`` to ``high`` if both are given, and return the axes.
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes. Also returned.
-    frame : pandas.DataFrame. Tidy: a row is a point.
+    ax : matplotlib.axes.Axes
+    frame : DataFrame. One row per point.
     x, y, low, high : str. Columns.
-    by : str, optional. The column that tells the lines apart. A value found in `COLORS` gets its own look.
+    by : str, optional. The column with the names of the lines. A name found in ``COLORS`` gets its own look.
     marker : bool, default=False. Mark the points.
 
     >>> import pandas as pd
@@ -110,23 +126,21 @@ def lines_with_band(ax, frame, *, x, y, low=None, high=None, by=None, marker=Fal
     return ax
 
 
-def batch_axis(axes, ticks=(1, 2, 4, 8, 20), **settings):
-    """Give axes a logarithmic x axis for batch sizes, and the same other settings."""
+def batch_axis(axes: Iterable[Axes], ticks: Iterable[int] = (1, 2, 4, 8, 20), **settings) -> None:
+    """Give axes a logarithmic x axis for batch sizes, and the same further settings."""
     for ax in axes:
         ax.set(xscale="log", **{"xlabel": "batch size B"} | settings)
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
 
 
-def direct_labels(ax, gap=1.15):
-    """Write each line's label at its right end, moved apart where ends lie close, instead of a legend.
+def direct_labels(ax: Axes, gap: float = 1.15) -> list[Annotation]:
+    """Write each line's label at its right end, instead of a legend, and return the labels from the lowest upwards.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes. With its lines drawn and its limits final.
-    gap : float, default=1.15. Least distance between two labels, in text heights.
-
-    Returns the annotations.
+    gap : float, default=1.15. Smallest distance between two labels, in text heights. Labels closer together are moved.
 
     >>> fig, ax = plt.subplots()
     >>> _ = ax.plot([0, 1], [0, 1], label="PA")
@@ -136,22 +150,23 @@ def direct_labels(ax, gap=1.15):
     """
     ax.figure.draw_without_rendering()  # so that the axes have their final height
     size = FontProperties(size=plt.rcParams["legend.fontsize"]).get_size_in_points()
-    unit = gap * size * ax.figure.dpi / 72 / ax.bbox.height
+    text_height = size * ax.figure.dpi / 72 / ax.bbox.height  # in heights of the axes
     lines = [line for line in ax.lines if not line.get_label().startswith("_") and len(line.get_xdata())]
     ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]
-    heights = [ax.transAxes.inverted().transform(ax.transData.transform(end))[1] for end in ends]
+    heights = np.array([ax.transAxes.inverted().transform(ax.transData.transform(end))[1] for end in ends])
     order = np.argsort(heights, kind="stable")
-    placed = _spread(np.asarray(heights)[order], unit)
-    options = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
-    return [
-        ax.annotate(
-            lines[i].get_label(), (1, height), (4, 0), va="center", size=size, color=lines[i].get_color(), **options
-        )
-        for i, height in zip(order, placed, strict=True)
-    ]
+    options = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False, "va": "center"}
+    labels = []
+    for i, height in zip(order, _spread(heights[order], gap * text_height), strict=True):
+        color = lines[i].get_color()
+        labels.append(ax.annotate(lines[i].get_label(), (1, height), (4, 0), size=size, color=color, **options))
+    return labels
 
 
 def _spread(heights, gap):
-    """Move sorted heights as little as needed to lie `gap` apart: isotonic regression of what is left of the gaps."""
+    """Return sorted heights moved as little as needed to lie ``gap`` apart.
+
+    Once ``gap`` times its rank is taken from each height, they only must not fall: an isotonic regression.
+    """
     gaps = gap * np.arange(len(heights))
     return isotonic_regression(heights - gaps).x + gaps

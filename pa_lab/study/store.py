@@ -12,20 +12,26 @@ import os
 import re
 import secrets
 import sys
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import Bunch
 
 import pa_lab
+
+if TYPE_CHECKING:
+    import matplotlib.figure
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 TAINT_FILE = ".stand-in"  # lies in an output folder that holds anything made from stand-in data
 
 
-def flag(variable):
+def flag(variable: str) -> bool:
     """Say whether an environment variable is set, to anything but 0."""
     return os.environ.get(variable, "") not in ("", "0")
 
@@ -33,18 +39,18 @@ def flag(variable):
 _stand_in = flag("PA_LAB_STAND_IN")
 
 
-def mark_stand_in():
+def mark_stand_in() -> None:
     """Record, for the rest of this process, that stand-in data was used."""
     global _stand_in
     _stand_in = True
 
 
-def is_stand_in():
+def is_stand_in() -> bool:
     """Say whether this process has used stand-in data."""
     return _stand_in
 
 
-def output_dir():
+def output_dir() -> Path:
     """Return the folder that holds `figures/` and `report/results/` for this process.
 
     `PA_LAB_OUTPUT` if set, else `build/stand-in` when the process is tainted, else the project itself.
@@ -55,7 +61,7 @@ def output_dir():
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that takes the place of `path` at the end, in one step, or is removed on any error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
@@ -67,7 +73,7 @@ def replacing(path):
         temporary.unlink(missing_ok=True)
 
 
-def atomic_write(path, content):
+def atomic_write(path: str | Path, content: bytes | str) -> Path:
     """Write bytes, or text as UTF-8, so that nobody ever sees half a file; missing folders are made."""
     path = Path(path)
     with replacing(path) as out:
@@ -75,10 +81,12 @@ def atomic_write(path, content):
     return path
 
 
-def save_results(name, values, *, data=(), seeds=None):
-    """Save a notebook's numbers, with where they come from, to `report/results/NAME.json` and return the path.
+def save_results(name: str, values: dict, *, data: Iterable[Bunch] = (), seeds: int | list[int] | None = None) -> Path:
+    """Add numbers to those of a notebook in `report/results/NAME.json`, with where they come from; return the path.
 
-    Floats keep 6 significant digits and keys are sorted, so that a rerun gives the same bytes.
+    A notebook saves each result where it is made. The first call of a process starts the file anew, and every later
+    call adds to it. A key that is saved again takes its new value. Floats keep 6 significant digits and keys are
+    sorted, so that a rerun gives the same bytes.
 
     Parameters
     ----------
@@ -87,7 +95,7 @@ def save_results(name, values, *, data=(), seeds=None):
         Numbers, text, None, and any nesting of dicts, lists, NumPy arrays and pandas objects; a frame becomes a list
         of row dicts, a series a dict.
     data : iterable of Bunch. The data sets the numbers come from; their `name` and `digest` are recorded.
-    seeds : int or list of int, optional
+    seeds : int or list of int, optional. Seeds of the runs. Those of the last call that gives some are recorded.
 
     Raises
     ------
@@ -99,9 +107,12 @@ def save_results(name, values, *, data=(), seeds=None):
     return _save_json("report/results", name, values, data, seeds)
 
 
-def save_times(name, values):
-    """Save wall-clock numbers, which a rerun changes, to `report/results/times/NAME.json`, as `save_results` does."""
+def save_times(name: str, values: dict) -> Path:
+    """Add wall-clock numbers, which a rerun changes, to `report/results/times/NAME.json`, as `save_results` does."""
     return _save_json("report/results/times", name, values, (), None)
+
+
+_saved = {}  # what this process has saved so far, by folder and name
 
 
 def _save_json(folder, name, values, data, seeds):
@@ -109,17 +120,20 @@ def _save_json(folder, name, values, data, seeds):
         raise TypeError(f"values must be a dict; got {values!r}.")
     if isinstance(data, dict) or not all(hasattr(bunch, "digest") for bunch in data):
         raise TypeError(f"data must be a list of what datasets.load returned; got {data!r:.80}.")
+    before = _saved.get((folder, name), {"values": {}, "seeds": None, "data": {}})
     record = {
-        "values": _plain(values, "values"),
-        "seeds": _plain(seeds, "seeds"),
-        "data": {bunch.name: bunch.digest for bunch in data},
+        "values": before["values"] | _plain(values, "values"),
+        "seeds": before["seeds"] if seeds is None else _plain(seeds, "seeds"),
+        "data": before["data"] | {bunch.name: bunch.digest for bunch in data},
         "versions": {"python": f"{sys.version_info[0]}.{sys.version_info[1]}", "pa-lab": pa_lab.__version__}
         | {package: version(package) for package in PACKAGES},
     }
     if _stand_in:
         record["stand_in"] = True
     text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    return _put(folder, f"{name}.json", text)
+    path = _put(folder, f"{name}.json", text)
+    _saved[folder, name] = record
+    return path
 
 
 def _put(folder, file, content):
@@ -135,16 +149,10 @@ def _put(folder, file, content):
 
 def _plain(value, key):
     """Return `value` as plain JSON types; `key` is where it stands, for the error message."""
-    if isinstance(value, pd.DataFrame):
-        indexed = any(name is not None for name in value.index.names)
-        value = (value.reset_index() if indexed else value).to_dict("records")
-    elif isinstance(value, pd.Series):
-        if not value.index.is_unique:
-            raise ValueError(f"{key} has an index with repeated labels: {value.index.tolist()}.")
-        value = value.to_dict()
-    elif isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
+    value = _unwrapped(value, key)
     if isinstance(value, dict):
+        if None in value:
+            raise ValueError(f"{key} has the key None: give it a name.")
         plain = {str(k): _plain(v, f"{key}.{k}") for k, v in value.items()}
         if len(plain) < len(value):
             raise ValueError(f"{key} has two keys that read the same as text: {sorted(map(str, value))}.")
@@ -160,7 +168,19 @@ def _plain(value, key):
     raise TypeError(f"{key} is a {type(value).__name__}, which cannot be saved as JSON.")
 
 
-def save_figure(fig, name, times=False):
+def _unwrapped(value, key):
+    """Return arrays and pandas objects as lists, dicts and numbers, and anything else as it is."""
+    if isinstance(value, pd.DataFrame):
+        indexed = any(name is not None for name in value.index.names)
+        return (value.reset_index() if indexed else value).to_dict("records")
+    if isinstance(value, pd.Series):
+        if not value.index.is_unique:
+            raise ValueError(f"{key} has an index with repeated labels: {value.index.tolist()}.")
+        return value.to_dict()
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False) -> Path:
     """Save a figure to `figures/NAME.svg`, the same bytes each time, and return the path.
 
     Parameters

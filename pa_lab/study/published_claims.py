@@ -1,0 +1,276 @@
+"""The claims of Ezukwoke and Zareian (2019), each in its own words and as a test on figures.
+
+A figure is an array of shape (cells,) or (cells, runs), where a cell is a column and a score of a table. The arguments
+of a claim's test name the figures that it needs.
+"""
+
+from collections.abc import Callable
+from inspect import signature
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+Figures = dict[str, np.ndarray]
+Truth = bool | None  # None: chance may decide
+
+
+# ---------------------------------------------------------------- comparing figures
+
+
+def above(a: np.ndarray, b: np.ndarray, by: float = 0.0, times: float = 1.0) -> Truth:
+    """Return whether ``a`` exceeds ``times b`` by more than ``by`` in every cell, or None if chance may decide.
+
+    Parameters
+    ----------
+    a, b : arrays of shape (cells,) or (cells, runs)
+        With several runs the 95 % interval of the difference of means must exclude ``by``.
+    by, times : float
+
+    >>> above([2, 3], [1, 1]), above([2, 1], [1, 3]), above([[1, 5]], [[2, 2]])
+    (True, False, None)
+    """
+    mean, half = _difference(a, b, times)
+    if (mean - half > by).all():
+        return True
+    return False if (mean + half <= by).any() else None
+
+
+def mostly_above(a: np.ndarray, b: np.ndarray) -> Truth:
+    """Return whether ``a`` exceeds ``b`` in more than half of the cells, judged as in `above`.
+
+    >>> mostly_above([2, 3, 0], [1, 1, 1]), mostly_above([2, 0], [1, 1])
+    (True, False)
+    """
+    mean, half = _difference(a, b)
+    if np.mean(mean - half > 0) > 0.5:
+        return True
+    return False if np.mean(mean + half <= 0) >= 0.5 else None
+
+
+def both(p: Truth, q: Truth) -> Truth:
+    """Return True if both are true, False if one is false, else None.
+
+    >>> both(True, None), both(False, None)
+    (None, False)
+    """
+    if p is False or q is False:
+        return False
+    return None if p is None or q is None else True
+
+
+def _difference(a, b, times=1.0):
+    """Return the mean of ``a`` minus ``times`` that of ``b`` in each known cell, and half its 95 % interval (Welch)."""
+    a, b = (np.asarray(v, dtype=float).reshape(len(v), -1) for v in (a, b))
+    known = ~np.isnan(a).any(axis=1) & ~np.isnan(b).any(axis=1)
+    runs = [a[known], times * b[known]]
+    freedom = [max(v.shape[1] - 1, 1) for v in runs]
+    errors = [np.zeros(len(v)) if v.shape[1] == 1 else v.var(axis=1, ddof=1) / v.shape[1] for v in runs]
+    total, spread = sum(errors), sum(e**2 / f for e, f in zip(errors, freedom, strict=True))
+    welch = np.divide(total**2, spread, out=np.ones_like(total), where=spread > 0)
+    return runs[0].mean(axis=1) - runs[1].mean(axis=1), stats.t.ppf(0.975, welch) * np.sqrt(total)
+
+
+def figures_by_cell(frame: pd.DataFrame, metrics=("auc", "f1"), **where) -> np.ndarray:
+    """Return the figures of one learner in a fixed order of cells, as an array of shape (cells, runs).
+
+    Parameters
+    ----------
+    frame : DataFrame. Columns ``variant``, ``C``, ``metric`` and ``value``; a row per cell and run.
+    metrics : sequence of str, default=("auc", "f1")
+    **where. Other columns and the value they must have, such as ``table="table1", model="PA"``.
+    """
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    frame = frame[frame["metric"].isin(metrics)].assign(C=frame["C"].astype(float).fillna(0.0))
+    return np.array(frame.groupby(["metric", "variant", "C"])["value"].apply(list).tolist(), dtype=float)
+
+
+# ---------------------------------------------------------------- the claims
+
+
+class Claim(NamedTuple):
+    """A claim of the paper: a short name, its words and where they stand, and a test on figures.
+
+    ``pairs`` are the figures that it sets against each other. Where the paper prints other figures than those it
+    speaks of, ``test_in_print`` is the test on these; else it is the same test.
+    """
+
+    name: str
+    quote: str
+    place: str
+    pairs: list[tuple[str, str]]
+    test: Callable[..., Truth]
+    test_in_print: Callable[..., Truth]
+
+
+CLAIMS: list[Claim] = []
+
+
+def claim(name, quote, place, pairs, test_in_print=None):
+    """Add the decorated test to ``CLAIMS`` and return it unchanged."""
+
+    def add(test):
+        CLAIMS.append(Claim(name, quote, place, pairs, test, test_in_print or test))
+        return test
+
+    return add
+
+
+@claim("PA beats SVM in all cases", "outperforms ... SVM (in all cases)", "text to Table 1", [("pa", "svm")])
+def pa_beats_svm(pa, svm):
+    """Whether PA is above the SVM in every cell."""
+    return above(pa, svm)
+
+
+@claim(
+    "PA beats active PA in most cases",
+    "outperforms its active version (in most cases)",
+    "text to Table 1",
+    [("pa", "apa")],
+)
+def pa_beats_active(pa, apa):
+    """Whether PA is above active PA in most cells."""
+    return mostly_above(pa, apa)
+
+
+@claim("PA is faster than SVM", "faster running time than SVM", "text to Table 2", [("svm_seconds", "pa_seconds")])
+def pa_is_faster(svm_seconds, pa_seconds):
+    """Whether the SVM takes longer than PA in every cell."""
+    return above(svm_seconds, pa_seconds)
+
+
+@claim("Active PA is fastest", "fastest of them all", "text to Table 2", [("pa_seconds", "apa_seconds")])
+def active_is_fastest(svm_seconds, pa_seconds, apa_seconds):
+    """Whether the SVM and PA both take longer than active PA in every cell."""
+    return both(above(svm_seconds, apa_seconds), above(pa_seconds, apa_seconds))
+
+
+def active_updates_less(pa_updates, apa_updates):
+    """Whether PA makes more updates, printed as mistakes, than active PA in most cells."""
+    return mostly_above(pa_updates, apa_updates)
+
+
+@claim(
+    "Active PA makes fewer mistakes",
+    "number of mistakes made by Active Learning model is less",
+    "conclusion",
+    [("pa_updates", "apa_updates"), ("pa_mistakes", "apa_mistakes")],
+    test_in_print=active_updates_less,
+)
+def active_errs_less(pa_mistakes, apa_mistakes):
+    """Whether PA makes more mistakes than active PA in most cells."""
+    return mostly_above(pa_mistakes, apa_mistakes)
+
+
+@claim(
+    "Cross-validation lowers every score",
+    "reduction in the accuracy across all models",
+    "text to Table 3",
+    [("all_rows", "fold"), ("svm_all_rows", "svm_fold")],
+)
+def folds_lower_scores(all_rows, fold, svm_all_rows, svm_fold):
+    """Whether a fold costs more than 0.25 points in every cell, for PA and active PA and for the SVM."""
+    return both(above(all_rows, fold, by=0.25), above(svm_all_rows, svm_fold, by=0.25))
+
+
+@claim(
+    "Cross-validation makes active PA stable",
+    "becomes stable on performing a 10-fold",
+    "text to Table 3",
+    [("apa_spread", "apa_spread_fold")],
+)
+def folds_steady_active(apa_spread, apa_spread_fold):
+    """Whether active PA spreads more than twice as much on all rows as on a fold, in every cell."""
+    return above(apa_spread, apa_spread_fold, times=2)
+
+
+@claim(
+    "Noise hurts PA most", "only reduces ... for PA algorithm significantly", "conclusion", [("pa_fall", "svm_fall")]
+)
+def noise_hurts_pa_most(pa_fall, svm_fall, apa_fall):
+    """Whether PA falls by over 0.25 points more than the SVM and than active PA in every cell."""
+    return both(above(pa_fall, svm_fall, by=0.25), above(pa_fall, apa_fall, by=0.25))
+
+
+@claim(
+    "Under noise active PA beats PA, relaxation 1",
+    "APA outperform PA in most cases",
+    "text to Table 5",
+    [("apa_1", "pa_1")],
+)
+def active_beats_pa_1(apa_1, pa_1):
+    """Whether active PA-I is above PA-I in most cells."""
+    return mostly_above(apa_1, pa_1)
+
+
+@claim(
+    "Under noise PA beats active PA, relaxation 2",
+    "PA outperforms APA on F2 relaxation",
+    "text to Table 5",
+    [("pa_2", "apa_2")],
+)
+def pa_beats_active_2(pa_2, apa_2):
+    """Whether PA-II is above active PA-II in most cells."""
+    return mostly_above(pa_2, apa_2)
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+def judge(protocol: Figures, sound: Figures | None, printed: Figures, swap: bool = False) -> pd.DataFrame:
+    """Test each of the ``CLAIMS`` on the printed figures, on those of the protocol run again and on sound ones.
+
+    Parameters
+    ----------
+    protocol, printed : dict of str to array of shape (cells,) or (cells, runs)
+        A claim whose figures are not all in ``protocol`` is left out; where only printed ones are missing, its entries
+        ``printed`` and ``printed_figures`` are None.
+    sound : dict like them, or None. None says that there are no sound figures, and the protocol run again decides.
+    swap : bool, default=False. Exchange the figures in each pair that a claim names, to see that its verdict turns.
+
+    Returns a frame with ``claim, quote, place``; whether the claim is true of each set of figures (None: open), the
+    range of the differences and the test in words; and the verdict of `conclude`.
+    """
+    rows = []
+    for said in CLAIMS:
+        row = {"claim": said.name, "quote": said.quote, "place": said.place}
+        row |= _try("printed", said.test_in_print, said.pairs, printed, swap)
+        row |= _try("protocol", said.test, said.pairs, protocol, swap)
+        row |= _try("sound", said.test, said.pairs, sound or {}, swap)
+        if row["protocol_figures"] and (row["sound_figures"] or sound is None):
+            verdict = conclude(row["protocol"], row["sound"], exists=sound is not None)
+            rows.append(row | {"verdict": verdict})
+    return pd.DataFrame(rows)
+
+
+def _try(kind, test, pairs, figures, swap):
+    """Return the entries of one kind of figures in the row of a claim."""
+    needed = set(signature(test).parameters)
+    if not needed <= set(figures):
+        return {kind: None, f"{kind}_figures": None}
+    partner = dict(pairs) | {b: a for a, b in pairs} if swap else {}
+    given = {name: figures[partner.get(name, name)] for name in needed}
+    ranges = []
+    for a, b in pairs:
+        if {a, b} <= needed:
+            mean, _ = _difference(given[a], given[b])
+            count = f"above in {np.sum(mean > 0)} of {len(mean)}"
+            ranges.append(f"{a} - {b}: {mean.min():.3g} to {mean.max():.3g}, {count}")
+    return {kind: test(**given), f"{kind}_figures": "; ".join(ranges), f"{kind}_test": test.__doc__}
+
+
+def conclude(protocol: Truth, sound: Truth, exists: bool = True) -> str:
+    """Return the verdict on a claim from its truth under the protocol run again and on sound figures, if these exist.
+
+    >>> conclude(True, False), conclude(False, None, exists=False)
+    ('holds only under the published protocol', 'does not hold when run again')
+    """
+    if (sound if exists else protocol) is None:
+        return "cannot be decided"
+    if not exists:
+        return "holds when run again" if protocol else "does not hold when run again"
+    if sound:
+        return "holds"
+    return "holds only under the published protocol" if protocol else "does not hold"

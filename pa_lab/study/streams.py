@@ -1,0 +1,198 @@
+"""Streams in their own order of time: reading them block by block, refitting on the last rows, and what is remembered.
+
+Labels are -1 and +1; a decision above 0 means +1.
+"""
+
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from pa_lab.linear import PAClassifier
+from pa_lab.study import datasets, newswire
+from pa_lab.study.experiments import trace
+
+
+def read_in_blocks(model: BaseEstimator, X: np.ndarray | sp.csr_matrix, y: np.ndarray, block: int = 1000) -> np.ndarray:
+    """Score each block before its labels are known, then learn it; return the scores, 0 in the first block.
+
+    Parameters
+    ----------
+    model : estimator with ``partial_fit``
+        Without ``decision_function`` the score is the difference of the logarithms of the two joint probabilities.
+    X, y : matrix of shape (n, d) and array of shape (n,)
+    block : int, default=1000. Rows in a block.
+
+    >>> from pa_lab import PAClassifier
+    >>> X, y = np.array([[1.0], [2.0], [-1.0]]), np.array([1, 1, -1])
+    >>> read_in_blocks(PAClassifier(fit_intercept=False), X, y, block=1)
+    array([ 0.,  2., -1.])
+    """
+    decision = np.zeros(len(y))
+    for start in range(0, len(y), block):
+        now = slice(start, start + block)
+        if start:
+            if hasattr(model, "decision_function"):
+                decision[now] = model.decision_function(X[now])
+            else:
+                decision[now] = np.diff(model.predict_joint_log_proba(X[now])).ravel()
+        model.partial_fit(X[now], y[now], classes=[-1, 1])
+    return decision
+
+
+def prepared(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of a drifting stream with a last column of ones, for the intercept, and the labels.
+
+    Weather is given in means and standard deviations of its first year, and cut at five: it has two pressures of 5,500
+    hectopascals. Electricity comes scaled to 0..1.
+    """
+    data = datasets.load(name)
+    X, first = data.X, data.X[:365]
+    if name == "weather":
+        X = np.clip((X - first.mean(axis=0)) / first.std(axis=0), -5, 5)
+    return np.column_stack([X, np.ones(len(X))]), data.y
+
+
+def weights_before(C: float, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the weights of PA-I before each row, as an array of shape (n, d): the sum of all steps until then.
+
+    >>> weights_before(1.0, np.array([[2.0], [1.0], [1.0]]), np.array([1, -1, 1])).tolist()
+    [[0.0], [0.5], [-0.5]]
+    """
+    tau = trace(PAClassifier(C=C, fit_intercept=False), X, y)["tau"].to_numpy()
+    return np.vstack([np.zeros(X.shape[1]), np.cumsum((tau * y)[:, None] * X, axis=0)[:-1]])
+
+
+def late(values: np.ndarray, rows: int) -> np.ndarray:
+    """Return what stood in an array so many rows before; its first entry where there is no such row.
+
+    >>> late(np.array([0, 1, 2, 3]), 2).tolist()
+    [0, 0, 0, 1]
+    """
+    return values[np.maximum(np.arange(len(values)) - rows, 0)]
+
+
+def votes(labels: np.ndarray, rows: int) -> np.ndarray:
+    """Return the sum of the last so many labels at each row.
+
+    >>> votes(np.array([1, 1, -1, -1]), 2).tolist()
+    [1, 2, 0, -2]
+    """
+    sums = np.cumsum(labels)
+    return sums - np.r_[np.zeros(min(rows, len(sums)), sums.dtype), sums[:-rows]]
+
+
+def errors(decision: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Return the percentage of mistakes in the second tenth of a stream, to choose by, and after it, to judge by.
+
+    >>> errors(np.ones(10), np.array([1, -1, 1, 1, 1, 1, 1, 1, -1, -1]))
+    {'early': 100.0, 'error': 25.0}
+    """
+    wrong, tenth = 100 * ((decision > 0) != (y > 0)), len(y) // 10
+    return {"early": float(wrong[tenth : 2 * tenth].mean()), "error": float(wrong[2 * tenth :].mean())}
+
+
+def by_block(decision: np.ndarray, y: np.ndarray, rows: int = 500) -> np.ndarray:
+    """Return the percentage of mistakes in each full block of rows after the second tenth of a stream.
+
+    >>> by_block(np.ones(10), np.array([1, -1, 1, 1, 1, 1, 1, 1, -1, -1]), rows=4).tolist()
+    [0.0, 50.0]
+    """
+    wrong = 100 * ((decision > 0) != (y > 0))[2 * (len(y) // 10) :]
+    return wrong[: len(wrong) // rows * rows].reshape(-1, rows).mean(axis=1)
+
+
+def half_life(W: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
+    """Return after how many rows half of what learning a row brought is lost again; NaN if it brought next to nothing.
+
+    Just after a step most rows are on their right side. Of the share that is, above the share in the long run (the mean
+    over 1,000 to 5,000 rows later), half is gone after the half-life.
+
+    Parameters
+    ----------
+    W : array of shape (n, d). The weights before each row.
+    X, y : arrays of shape (n, d) and (n,)
+
+    >>> X, y = np.ones((9000, 1)), np.random.default_rng(0).choice([-1, 1], 9000)
+    >>> half_life(np.vstack([[0.0], y[:-1, None]]), X, y)  # each row is forgotten with the next
+    2.0
+    """
+    lags = np.unique(np.geomspace(1, min(5000, len(y) // 2), 60).astype(int))
+    right = np.array([np.mean((W[lag:] * X[:-lag]).sum(axis=1) * y[:-lag] > 0) for lag in lags])
+    rest = right[-10:].mean()
+    if right[0] - rest < 0.03:
+        return np.nan
+    return float(lags[np.argmax(right <= (right[0] + rest) / 2)])
+
+
+def reading_cost(models: dict[str, BaseEstimator], topic: str = "acq", block: int = 1000) -> pd.DataFrame:
+    """Read the newswire once, block by block, and measure what it costs to hash a block and to let each model learn it.
+
+    Call it through `experiments.in_new_process`, so that the memory is that of this one run.
+
+    Parameters
+    ----------
+    models : dict of str to estimator
+        Anything with ``partial_fit``. They learn the same blocks in turn.
+    topic : str, default="acq"
+    block : int, default=1000
+        Stories in a block.
+
+    Returns
+    -------
+    DataFrame with a row per full block: ``hashing`` and a column for each model, in seconds of processor time, and
+    ``peak_mb``, the most memory the process has held so far.
+    """
+    stories = datasets.load("reuters21578").stories
+    y = newswire.labels(stories, topic)
+    hashing, rows = HashingVectorizer(n_features=2**18, alternate_sign=False), []
+    for start in range(0, len(stories) - block + 1, block):
+        part = slice(start, start + block)
+        times = {}
+        times["hashing"], X = _seconds(hashing.transform, stories["text"][part])
+        for name, model in models.items():
+            times[name], _ = _seconds(model.partial_fit, X, y[part], [-1, 1])
+        rows.append(times | {"peak_mb": _peak_mb()})
+    return pd.DataFrame(rows)
+
+
+def _seconds(function, *args):
+    start = time.process_time()
+    result = function(*args)
+    return time.process_time() - start, result
+
+
+def _peak_mb():
+    import resource  # not on Windows
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def refitted(X: np.ndarray, y: np.ndarray, window: int, every: int = 100, delay: int = 0) -> np.ndarray:
+    """Return the decisions of a logistic regression that is refitted, every so many rows, to the last labelled rows.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n, d) and (n,). The stream; labels -1 and +1.
+    window : int. Rows to fit to. While there are not so many the decision is 0.
+    every : int, default=100. Rows between two fits.
+    delay : int, default=0. Rows after which a label arrives.
+
+    >>> X, y = np.array([[0.0], [2.0]] * 20), np.array([-1, 1] * 20)
+    >>> np.sign(refitted(X, y, window=10, every=10)).astype(int).tolist()[8:14]
+    [0, 0, -1, 1, -1, 1]
+    """
+    decision = np.zeros(len(y))
+    for start in range(window + delay, len(y), every):
+        last, rows = slice(start - delay - window, start - delay), slice(start, start + every)
+        if np.abs(y[last].sum()) == window:  # one label only
+            decision[rows] = y[last][0]
+        else:
+            model = LogisticRegression(C=10.0, solver="newton-cholesky").fit(X[last], y[last])
+            decision[rows] = model.decision_function(X[rows])
+    return decision

@@ -1,0 +1,120 @@
+"""`pa_lab.compiled`: compiled code follows the sources, and read-only places are no obstacle."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from pa_lab import compiled
+
+FIT = """
+import sys
+import numpy as np
+import pa_lab
+model = pa_lab.PAClassifier("PA", fit_intercept=False).fit(np.array([[2.0], [4.0]]), np.array([1, -1]))
+assert pa_lab.__file__.startswith(sys.argv[1]), pa_lab.__file__
+print(model.coef_[0, 0])
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package that was never run, in a folder to import it from."""
+    copy = tmp_path / "copy"
+    shutil.copytree(compiled.PACKAGE, copy / "pa_lab", ignore=shutil.ignore_patterns("__pycache__"))
+    return copy / "pa_lab"
+
+
+def fit(package, **environment):
+    """The weight that a fit of the copy gives, in a process of its own."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA")}
+    run = subprocess.run(
+        [sys.executable, "-c", FIT, str(package.parent)], env=clean | {"PYTHONPATH": str(package.parent)} | environment,
+        capture_output=True, text=True, check=False, cwd=package.parent,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return float(run.stdout)
+
+
+def kept(folder):
+    return {path.name for path in folder.rglob("*.nb[ci]")}
+
+
+def test_a_change_of_one_file_reaches_what_was_compiled_from_others(package):
+    assert fit(package) == -0.25
+    before = kept(package)
+    assert before
+    rules = package / "rules.py"
+    text = rules.read_text()
+    assert text.count("return loss / sqnorm\n") == 1
+    rules.write_text(text.replace("return loss / sqnorm\n", "return loss / sqnorm * 0.5\n"))
+    assert fit(package) == 0.0
+    rules.write_text(text)
+    assert fit(package) == -0.25
+
+
+def test_compiled_code_is_kept_as_long_as_no_source_changes(package):
+    (package / "__pycache__").mkdir()
+    for name in ("passes.f.nbi", "passes.f.nbc", "rules.cpython-311.pyc"):
+        (package / "__pycache__" / name).write_text("")
+    compiled.drop_outdated(package)
+    assert kept(package) == set()
+    (package / "__pycache__" / "passes.f.nbi").write_text("")
+    compiled.drop_outdated(package)
+    assert kept(package) == {"passes.f.nbi"}
+    with open(package / "study" / "store.py", "a") as out:
+        out.write("# changed\n")
+    compiled.drop_outdated(package)
+    assert kept(package) == set()
+    assert (package / "__pycache__" / "rules.cpython-311.pyc").exists()
+
+
+def without_a_place(package):
+    """Make the package folder and the home such that not even root can write in them."""
+    for folder in (package, package / "study"):
+        (folder / "__pycache__").write_text("a file, where a folder would have to be made")
+    return {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "IPYTHONDIR": "/dev/null"}
+
+
+def test_learners_fit_where_neither_package_nor_home_can_be_written(package, tmp_path):
+    nowhere = without_a_place(package)
+    (tmp_path / "tmp").mkdir()
+    for _ in range(2):
+        assert fit(package, **nowhere, TMPDIR=str(tmp_path / "tmp")) == -0.25
+    (folder,) = (tmp_path / "tmp").glob("pa_lab-*")
+    assert kept(folder) and folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_learners_fit_in_a_package_folder_that_is_mounted_read_only(package, tmp_path):
+    commands = [["mount", "--bind", package, package], ["mount", "-o", "remount,bind,ro", package]]
+    if not shutil.which("mount") or any(subprocess.run(c, capture_output=True).returncode for c in commands):
+        pytest.skip("this user may not mount a folder read-only")
+    try:
+        home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
+        assert fit(package, **home) == -0.25
+        assert kept(tmp_path / "home"), "the user's cache is used where there is one"
+        nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "IPYTHONDIR": "/dev/null"}
+        assert fit(package, **nowhere, TMPDIR=str(tmp_path)) == -0.25
+    finally:
+        subprocess.run(["umount", "-l", package], check=True)
+
+
+def test_a_folder_that_is_not_this_users_alone_is_not_used(tmp_path):
+    folder = compiled.private_folder(tmp_path)
+    assert compiled.private_folder(tmp_path) == folder
+    folder.chmod(0o777)
+    other = compiled.private_folder(tmp_path)
+    assert other != folder and other.stat().st_mode & 0o777 == 0o700
+    folder.rmdir()
+    folder.symlink_to(other)
+    assert compiled.private_folder(tmp_path) not in (folder, other)
+
+
+def test_a_folder_that_the_user_names_is_left_to_numba(monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", tempfile.gettempdir())
+    monkeypatch.setattr(compiled, "PACKAGE", Path("/nonexistent"))
+    compiled.arrange_cache()

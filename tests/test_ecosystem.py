@@ -1,0 +1,169 @@
+"""What other projects do with the learners: Dask, joblib's backends, ONNX, calibrated probabilities, several labels."""
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
+
+from pa_lab import PAClassifier, PARegressor
+from pa_lab.mixing import mix
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((400, 4))
+SCORE = X @ [1.0, -2.0, 0.5, 0.0]
+Y = np.where(SCORE > 0, "yes", "no")
+MANY = np.digitize(SCORE, [-1.0, 1.0])
+PARTS = [slice(start, start + 100) for start in range(0, 400, 100)]
+BLOCKS = [(X[part], Y[part]) for part in PARTS]
+
+
+def mixed_by_hand(blocks, rounds):
+    """Iterative parameter mixing written down as in the paper, on arrays."""
+    model = PAClassifier(C=0.1)
+    w = np.zeros(X.shape[1] + 1)
+    for _ in range(rounds):
+        trained = []
+        for rows, labels in blocks:
+            one = model.fit(np.zeros((2, X.shape[1])), ["no", "yes"])
+            one.coef_, one.intercept_ = w[:-1], w[-1:]
+            one.partial_fit(rows, labels)
+            trained.append(np.append(one.coef_, one.intercept_))
+        w = np.mean(trained, axis=0)
+    return w
+
+
+# ---------------------------------------------------------------- parameter mixing
+
+
+def test_mixing_is_what_the_paper_writes():
+    model = mix(PAClassifier(C=0.1), BLOCKS, rounds=2)
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), mixed_by_hand(BLOCKS, 2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_one_block_and_one_round_is_one_pass(average):
+    model, one = PAClassifier(C=0.1, average=average), PAClassifier(C=0.1, average=average).fit(X, Y)
+    np.testing.assert_allclose(mix(model, [(X, Y)], rounds=1).coef_, one.coef_, rtol=1e-12)
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("y", [Y, MANY], ids=["two", "several"])
+def test_mixing_learns_and_counts_all_rows(y):
+    model = mix(PAClassifier(C=0.1), [(X[part], y[part]) for part in PARTS], rounds=3)
+    assert model.score(X, y) > 0.9
+    assert model.n_seen_ == 3 * len(X)
+    assert model.n_updates_ >= model.n_mistakes_ > 0
+
+
+def test_mixing_regressors_and_blocks_that_are_read_late():
+    model = mix(PARegressor(C=0.1), [(X[part], SCORE[part]) for part in PARTS])
+    assert model.score(X, SCORE) > 0.9
+    late = mix(PAClassifier(C=0.1), [lambda block=block: block for block in BLOCKS], classes=["yes", "no"])
+    np.testing.assert_array_equal(late.coef_, mix(PAClassifier(C=0.1), BLOCKS).coef_)
+
+
+def test_mixing_says_what_is_missing():
+    with pytest.raises(ValueError, match=r"pass classes=\[\.\.\.\]"):
+        mix(PAClassifier(), [lambda: (X, Y)])
+    with pytest.raises(ValueError, match="at least one block and one round; got 0 blocks and rounds=3"):
+        mix(PAClassifier(), [])
+
+
+# ---------------------------------------------------------------- Dask
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A scheduler and two workers, each a process of its own."""
+    pytest.importorskip("distributed")
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    with LocalCluster(**options) as here, Client(here) as client:
+        yield client
+
+
+@pytest.mark.filterwarnings("default")  # this test is not about the warnings of others
+def test_mixing_on_the_workers_of_a_cluster_gives_the_same_weights(cluster):
+    with joblib.parallel_config(backend="dask"):
+        far = mix(PAClassifier(C=0.1), BLOCKS, n_jobs=-1)
+    np.testing.assert_array_equal(far.coef_, mix(PAClassifier(C=0.1), BLOCKS).coef_)
+    assert far.n_seen_ == 3 * len(X)
+    assert len(cluster.scheduler_info()["workers"]) == 2
+
+
+@pytest.mark.filterwarnings("default")
+def test_blocks_of_a_dask_array_are_a_stream(cluster):
+    array = pytest.importorskip("dask.array")
+    rows, labels = array.from_array(X, chunks=(100, 4)), array.from_array(Y, chunks=100)
+    model = PAClassifier(C=0.1)
+    for block, names in zip(rows.blocks, labels.blocks, strict=True):
+        model.partial_fit(block.compute(), names.compute(), classes=["no", "yes"])
+    np.testing.assert_array_equal(model.coef_, PAClassifier(C=0.1).fit(X, Y).coef_)
+    predicted = rows.map_blocks(model.predict, drop_axis=1, dtype=Y.dtype)
+    np.testing.assert_array_equal(predicted.compute(), model.predict(X))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_dask_array_on_its_own_is_refused_in_a_sentence():
+    array = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match=r"X is a Dask collection.*dask_ml\.wrappers\.Incremental"):
+        PAClassifier().fit(array.from_array(X), Y)
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_wrappers_of_dask_ml_train_and_predict_block_by_block(cluster):
+    array = pytest.importorskip("dask.array")
+    wrappers = pytest.importorskip("dask_ml.wrappers", reason="dask-ml is not installed")
+    rows, labels = array.from_array(X, chunks=(100, 4)), array.from_array(MANY, chunks=100)
+    model = PAClassifier(C=0.1).fit(X, MANY)
+    far = wrappers.Incremental(PAClassifier(C=0.1), shuffle_blocks=False).fit(rows, labels, classes=[0, 1, 2])
+    np.testing.assert_array_equal(far.estimator_.coef_, model.coef_)
+    np.testing.assert_array_equal(far.predict(rows).compute(), model.predict(X))
+    post = wrappers.ParallelPostFit(PAClassifier(C=0.1)).fit(X, MANY)
+    np.testing.assert_array_equal(post.predict(rows).compute(), model.predict(X))
+
+
+# ---------------------------------------------------------------- ONNX
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("y", [Y, MANY], ids=["two", "several"])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_a_model_is_exported_to_onnx_through_a_twin(y, precision):
+    pytest.importorskip("skl2onnx"), pytest.importorskip("onnxruntime")
+    from onnxruntime import InferenceSession
+    from skl2onnx import to_onnx
+
+    model = PAClassifier(C=0.1, average=True).fit(X, y)
+    twin = SGDClassifier()
+    vars(twin).update(coef_=model.coef_, intercept_=model.intercept_, classes_=model.classes_)
+    rows = X.astype(precision)
+    graph = to_onnx(twin, rows[:1], options={"zipmap": False, "raw_scores": True})
+    session = InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels, scores = session.run(None, {session.get_inputs()[0].name: rows})
+    assert np.array_equal(labels, model.predict(rows))
+    score = model.decision_function(rows)
+    score = score if score.ndim == 2 else np.column_stack([-score, score])
+    np.testing.assert_allclose(scores, score, rtol=1e-4 if precision == np.float32 else 1e-9, atol=1e-5)
+
+
+# ---------------------------------------------------------------- probabilities, several labels a row
+
+
+def test_calibration_gives_the_probabilities_that_active_learners_ask_for():
+    model = CalibratedClassifierCV(PAClassifier(C=0.1, average=True), cv=3).fit(X, Y)
+    chance = model.predict_proba(X)
+    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+    least_sure = np.argsort(chance.max(axis=1))[:40]  # what uncertainty sampling asks for
+    assert np.abs(SCORE[least_sure]).mean() < np.abs(SCORE).mean() / 2
+
+
+def test_the_wrappers_that_errors_name_take_several_columns():
+    several = np.column_stack([SCORE > 0, X[:, 0] > 0]).astype(int)
+    assert OneVsRestClassifier(PAClassifier(C=0.1)).fit(X, several).predict(X).shape == several.shape
+    targets = np.column_stack([SCORE, X[:, 0]])
+    assert MultiOutputRegressor(PARegressor()).fit(X, targets).predict(X).shape == targets.shape

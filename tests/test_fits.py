@@ -1,0 +1,190 @@
+"""`pa_lab.study.fits`: fits kept as arrays give what the machines give, and nothing in their files is run."""
+
+import io
+import pickle
+import shutil
+import subprocess
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, LinearSVC
+
+from pa_lab.study import experiments, fits
+from pa_lab.study.fits import cached_fit, dyadic
+
+X, y = make_classification(300, 6, random_state=0)
+y = 2 * y - 1
+MODELS = [SVC(kernel="linear", C=0.5), SVC(C=2.0, gamma=0.25), LinearSVC(tol=0.01, random_state=0)]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
+    fits._warn_once.cache_clear()
+    return tmp_path
+
+
+def kept(cache):
+    return sorted((cache / "fits").iterdir())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["linear", "RBF", "LIBLINEAR"])
+def test_a_kept_fit_has_the_bits_of_the_machine(cache, model):
+    rows = X if isinstance(model, LinearSVC) else dyadic(X)
+    plain = clone(model).fit(rows, y)
+    first, seconds = cached_fit(model, X, y)
+    (path,) = kept(cache)
+    written = path.stat()
+    second, again = cached_fit(model, X, y)
+    assert path.stat() == written and again == seconds > 0
+    for machine in (first, second, pickle.loads(pickle.dumps(second)), clone(second), second.fit(X, y)):
+        assert machine.classes_.tolist() == [-1, 1] and machine.C == model.C
+        for name in fits.names_of(model):
+            np.testing.assert_array_equal(getattr(machine, name), getattr(plain, name))
+        np.testing.assert_allclose(machine.decision_function(X), plain.decision_function(X), atol=1e-6)
+        np.testing.assert_array_equal(machine.predict(X), plain.predict(X))
+        assert machine.score(X, y) == plain.score(X, y)
+    with pytest.raises(ValueError, match="read-only"):
+        second.intercept_[0] = 7.0
+
+
+def test_decision_values_are_summed_as_by_a_linear_model_or_in_blocks():
+    linear, rbf = (cached_fit(model, X, y)[0] for model in MODELS[:2])
+    np.testing.assert_array_equal(linear.decision_function(X), experiments.decision_values(linear, X))
+    rows = np.tile(X, (4, 1))
+    blocks = np.array_split(rows, len(rows) // 500 + 1)
+    expected = [rbf_kernel(block, rbf.support_vectors_, rbf.gamma) @ rbf.dual_coef_[0] for block in blocks]
+    np.testing.assert_array_equal(rbf.decision_function(rows), np.concatenate(expected) + rbf.intercept_)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_a_gamma_in_words_is_the_number_that_scikit_learn_takes(gamma):
+    machine = cached_fit(SVC(gamma=gamma), X, y)[0]
+    plain = SVC(gamma=gamma).fit(dyadic(X), y)
+    np.testing.assert_array_equal(machine.dual_coef_, plain.dual_coef_)
+    assert machine.gamma == plain._gamma
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[2]], ids=["linear", "LIBLINEAR"])
+def test_sparse_rows_give_dense_weights(model, form):
+    for _ in range(2):
+        machine = cached_fit(model, form(X), y)[0]
+        plain = clone(model).fit(form(X), y)
+        expected = plain.coef_.toarray() if sparse.issparse(plain.coef_) else plain.coef_
+        np.testing.assert_array_equal(machine.coef_, expected)
+        np.testing.assert_array_equal(machine.predict(form(X)), plain.predict(form(X)))
+
+
+def test_what_tells_fits_apart_and_what_does_not(cache):
+    alike = [(SVC(C=0.5), X, y), (SVC(C=np.float64(0.5), cache_size=50), X.copy(), y), (SVC(C=0.5), X[:, ::1], y)]
+    for arguments in alike:
+        cached_fit(*arguments)
+    assert len(kept(cache)) == 1
+    other = X.copy()
+    other[0, 0] += 1e-3
+    for arguments in [
+        (SVC(C=0.25), X, y), (SVC(C=0.5, kernel="linear"), X, y), (SVC(C=0.5, class_weight={1: 2.0}), X, y),
+        (SVC(C=0.5), other, y), (SVC(C=0.5), X, -y), (SVC(C=0.5), X[::-1], y[::-1]), (LinearSVC(C=0.5), X, y),
+    ]:  # fmt: skip
+        before = len(kept(cache))
+        cached_fit(*arguments)
+        assert len(kept(cache)) == before + 1
+
+
+# ---------------------------------------------------------------- what lies in the folder is not trusted
+
+
+class Trap:
+    """Runs code where it is unpickled."""
+
+    def __reduce__(self):
+        return (open, ("/dev/null/trap",))
+
+
+def as_pickled_member(path):
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    out = io.BytesIO()
+    np.save(out, np.array([Trap()], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, out.getvalue() if name == "intercept_.npy" else content)
+
+
+def flip_a_number(path):
+    with np.load(path) as saved:
+        arrays = dict(saved)
+    arrays["coef_"] = arrays["coef_"] + 1
+    np.savez(path, **arrays)
+
+
+def add_a_name(path):
+    with np.load(path) as saved:
+        arrays = dict(saved)
+    np.savez(path, decision_function=np.zeros(1), **arrays)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        as_pickled_member, flip_a_number, add_a_name, cut,
+        lambda path: path.write_bytes(pickle.dumps(Trap())), lambda path: path.write_bytes(b""),
+    ],
+    ids=["pickle inside", "other number", "other name", "cut", "pickle", "empty"],
+)  # fmt: skip
+def test_a_damaged_fit_is_repeated_and_nothing_in_it_is_run(cache, damage):
+    first, _ = cached_fit(MODELS[0], X, y)
+    (path,) = kept(cache)
+    damage(path)
+    again, _ = cached_fit(MODELS[0], X, y)
+    np.testing.assert_array_equal(again.coef_, first.coef_)
+    assert kept(cache) == [path]
+    assert fits.read(path, {*fits.names_of(MODELS[0]), "seconds"}) is not None, "it was not mended"
+
+
+def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_more(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="cannot keep fits in .* so they are repeated in every run") as told:
+        machines = [cached_fit(MODELS[0], X, y)[0] for _ in range(2)]
+    assert len(told) == 1
+    np.testing.assert_array_equal(machines[0].coef_, machines[1].coef_)
+
+
+def test_a_read_only_cache_is_read_and_costs_a_warning_when_a_fit_is_new(cache):
+    _, seconds = cached_fit(MODELS[0], X, y)
+    commands = [["mount", "--bind", cache, cache], ["mount", "-o", "remount,bind,ro", cache]]
+    if not shutil.which("mount") or any(subprocess.run(c, capture_output=True).returncode for c in commands):
+        pytest.skip("this user may not mount a folder read-only")
+    try:
+        assert cached_fit(MODELS[0], X, y)[1] == seconds
+        with pytest.warns(UserWarning, match="Read-only file system"):
+            cached_fit(MODELS[1], X, y)
+    finally:
+        subprocess.run(["umount", "-l", cache], check=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "labels", "error", "words"),
+    [
+        (LinearSVC, X, y, TypeError, "model must be an SVC or a LinearSVC"),
+        (SVC(kernel="poly"), X, y, ValueError, "the kernel 'linear' or 'rbf'"),
+        (SVC(), sparse.csr_array(X), y, ValueError, r"X must be dense for the RBF kernel: use X\.toarray\(\)"),
+        (SVC(), X, np.arange(len(y)) % 3, ValueError, r"y must hold two classes; got \[0 1 2\]"),
+        (SVC(), X, np.array(["a", "b"], dtype=object)[(y > 0).astype(int)], TypeError, "numbers or text"),
+        (SVC(random_state=np.random.RandomState(0)), X, y, TypeError, "model must have plain parameters"),
+    ],
+)
+def test_what_arrays_cannot_tell_is_refused(model, rows, labels, error, words):
+    with pytest.raises(error, match=words):
+        cached_fit(model, rows, labels)

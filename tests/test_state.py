@@ -1,0 +1,255 @@
+"""A learner's weights are its state: one copy, honoured when edited, as they were after a call that fails."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from pa_lab import PAClassifier, PARegressor
+from pa_lab.passes import run
+
+RNG = np.random.default_rng(0)
+X, Y3, Y2 = RNG.normal(size=(90, 7)), RNG.integers(0, 3, 90), RNG.choice([-1, 1], 90)
+LEARNERS = {
+    "two": (PAClassifier("PA-I", C=0.3), Y2),
+    "two averaged": (PAClassifier("PA-II", C=0.3, average=True), Y2),
+    "three": (PAClassifier("PA-I", C=0.3), Y3),
+    "three averaged": (PAClassifier("PA-I", C=0.3, average=True), Y3),
+    "rest": (PAClassifier("PA-I", C=0.3, multi_class="ovr"), Y3),
+    "regression": (PARegressor("PA-I", C=0.3), X[:, 0] + Y2),
+    "batches": (PAClassifier("PA-II", C=0.3, batch_size=4), Y3),
+}
+each = pytest.mark.parametrize("name", LEARNERS)
+each_form = pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "CSR"])
+
+
+def learner(name):
+    model, y = LEARNERS[name]
+    return clone(model), y
+
+
+def state(model):
+    return [np.array(a) for a in (model.coef_, model.intercept_, model._weights, model._drift, model._counts)]
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+# ---------------------------------------------------------------- one copy
+
+
+@each
+def test_weights_are_held_once(name):
+    model, y = learner(name)
+    model.fit(X, y)
+    assert np.shares_memory(model.coef_, model._weights) != bool(model.average)
+    wide = np.zeros((2, 20_000))
+    wide[1] = 1.0
+    big = clone(model).fit(wide, [0, 1])
+    assert len(pickle.dumps(big)) < 8 * 20_000 * (2 if model.average else 1) + 5000
+
+
+@each
+def test_an_edit_of_the_weights_is_honoured(name):
+    model, y = learner(name)
+    model.fit(X, y)
+    if model.average:
+        with pytest.raises(ValueError, match="read-only"):
+            model.coef_[..., 0] = 5.0
+    else:
+        edited = clone(model).fit(X, y)
+        edited.coef_[..., 0] = 5.0
+        assert (edited._weights[0] == 5.0).all()
+        assert not np.array_equal(edited.predict(X), model.predict(X))
+    other = clone(model).fit(X[::-1], y[::-1])
+    model.coef_, model.intercept_ = other.coef_, other.intercept_
+    assert np.array_equal(model.coef_, other.coef_) and np.array_equal(model.intercept_, other.intercept_)
+    if not model.average:
+        assert np.array_equal(model.partial_fit(X, y).coef_, other.partial_fit(X, y).coef_)
+
+
+def test_weights_cannot_be_set_before_there_are_any():
+    with pytest.raises(AttributeError, match="once the model has been fitted"):
+        PAClassifier().coef_ = np.zeros((1, 2))
+
+
+# ---------------------------------------------------------------- all or nothing, in place
+
+
+@each
+@each_form
+def test_a_refused_call_leaves_every_bit(name, form):
+    model, y = learner(name)
+    model.fit(form(X), y)
+    before = state(model)
+    bad = np.vstack([X[:20], np.full((1, 7), 1e200)])
+    with pytest.raises(ValueError, match="so large"):
+        model.partial_fit(form(bad), y[:21])
+    assert same(state(model), before)
+
+
+@each
+@each_form
+def test_an_interrupted_call_leaves_every_bit(name, form, monkeypatch):
+    model, y = learner(name)
+    model.fit(form(X), y)
+    before = state(model)
+
+    def interrupted(*args):
+        run(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pa_lab.linear.run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(form(X), y)
+    assert same(state(model), before)
+    monkeypatch.undo()
+    assert same(state(model.partial_fit(form(X), y)), state(clone(model).fit(form(X), y).partial_fit(form(X), y)))
+
+
+def test_one_sparse_row_touches_only_its_own_features():
+    model = PAClassifier().partial_fit(sp.csr_matrix(([1.0], ([0], [3])), shape=(1, 1000)), [1], classes=[0, 1])
+    weights = model._weights
+    model.partial_fit(sp.csr_matrix(([1.0], ([0], [7])), shape=(1, 1000)), [0])
+    assert model._weights is weights
+    assert np.flatnonzero(weights).tolist() == [3, 7, 1000]
+
+
+# ---------------------------------------------------------------- rows that cannot be learnt from
+
+
+@pytest.mark.parametrize("size", [1e160, 1e200])
+@each
+def test_rows_too_large_to_square_are_refused(name, size):
+    model, y = learner(name)
+    with pytest.raises(ValueError, match="so large or so small"):
+        model.fit(X * size, y)
+
+
+@each
+@each_form
+def test_rows_too_small_to_square_are_refused(name, form):
+    model, y = learner(name)
+    with pytest.raises(ValueError, match="so large or so small"):
+        model.set_params(fit_intercept=False).fit(form(X * 1e-170), y)
+
+
+def test_zero_rows_are_no_fault():
+    assert not PAClassifier(fit_intercept=False).fit(np.zeros((4, 2)), [0, 1, 0, 1]).coef_.any()
+
+
+def test_a_sparse_matrix_with_columns_beyond_its_shape_is_refused():
+    rows = sp.csr_matrix(([1.0, 1.0], ([0, 1], [0, 1])), shape=(2, 4))
+    rows.indices[1] = 40_000
+    with pytest.raises(ValueError, match="damaged sparse matrix: it has column numbers from 0 to 40000, but 4"):
+        PAClassifier().fit(rows, [0, 1])
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        PAClassifier().fit(np.eye(4), [0, 1, 0, 1]).predict(rows)
+
+
+# ---------------------------------------------------------------- sample weights, constants, stopping
+
+
+@pytest.mark.parametrize("variant", ["PA-I", "PA-II", "PALS"])
+def test_a_sample_weight_multiplies_C(variant):
+    weights = RNG.uniform(0.1, 3.0, len(X))
+    model = PAClassifier(variant, C=0.1).fit(X, Y2, sample_weight=weights)
+    by_row = PAClassifier(variant, C=0.1).partial_fit(X[:1], Y2[:1], [-1, 1], sample_weight=weights[:1])
+    for i in range(1, len(X)):
+        by_row.set_params(C=0.1 * weights[i]).partial_fit(X[i : i + 1], Y2[i : i + 1])
+    np.testing.assert_allclose(model.coef_, by_row.coef_, rtol=1e-12)
+
+
+def test_weights_that_mean_nothing_are_refused():
+    for weights, words in (
+        (-np.ones(90), "finite numbers >= 0; got -1"),
+        (np.where(Y2 > 0, 1.0, 0.0), "zero on all"),
+        (np.ones(3), "one weight for each row"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            PAClassifier().fit(X, Y2, sample_weight=weights)
+    with pytest.raises(ValueError, match="variant='PA' does not have"):
+        PAClassifier("PA").fit(X, Y2, sample_weight=np.ones(90))
+
+
+@each
+@pytest.mark.parametrize("scaling", [0.1, 3.0])
+def test_the_intercept_is_a_weight_on_a_constant_feature(name, scaling):
+    model, y = learner(name)
+    inside = clone(model).set_params(fit_intercept=False).fit(np.c_[X, np.full(len(X), scaling)], y)
+    model.set_params(intercept_scaling=scaling).fit(X, y)
+    coef = np.atleast_2d(inside.coef_)
+    np.testing.assert_allclose(np.atleast_2d(model.coef_), coef[:, :-1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, coef[:, -1] * scaling, rtol=1e-9, atol=1e-12)
+
+
+def test_passes_end_when_the_loss_no_longer_falls():
+    y = np.where(X[:, 0] > 0, 1, -1)
+    few = PAClassifier(max_iter=500, tol=1e-3, n_iter_no_change=3).fit(X, y)
+    assert 3 < few.n_iter_ < 500
+    fixed = PAClassifier(max_iter=few.n_iter_).fit(X, y)
+    assert np.array_equal(few.coef_, fixed.coef_)
+    held = PAClassifier(max_iter=500, early_stopping=True, n_iter_no_change=4, random_state=0).fit(X, Y3)
+    assert held.n_iter_ < 500 and held.n_seen_ == 81 * held.n_iter_
+    assert PARegressor(max_iter=500, early_stopping=True, random_state=0).fit(X, X[:, 0]).n_iter_ < 500
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tol": 1e-3}, "tol=0.001 needs several passes"),
+        ({"early_stopping": True}, "early_stopping=True needs several passes"),
+        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.001}, "X has only 90"),
+    ],
+)
+def test_stopping_rules_that_cannot_work_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        PAClassifier(**options).fit(X, Y2)
+
+
+# ---------------------------------------------------------------- one against the rest
+
+
+@pytest.mark.parametrize("average", [False, True])
+@each_form
+def test_one_against_the_rest_is_a_learner_for_each_class(average, form):
+    model = PAClassifier("PA-I", C=0.3, multi_class="ovr", average=average).fit(form(X), Y3)
+    for k in range(3):
+        single = PAClassifier("PA-I", C=0.3, average=average).fit(form(X), np.where(k == Y3, 1, 0))
+        np.testing.assert_allclose(model.coef_[k], single.coef_[0], rtol=1e-12)
+        np.testing.assert_allclose(model.intercept_[k], single.intercept_[0], rtol=1e-12)
+
+
+def test_one_against_the_rest_has_no_joint_batches():
+    with pytest.raises(ValueError, match="multi_class='direct' only"):
+        PAClassifier(multi_class="ovr", batch_size=2).fit(X, Y3)
+
+
+# ---------------------------------------------------------------- warnings
+
+
+def test_rows_sorted_by_class_are_warned_of():
+    order = np.argsort(Y3, kind="stable")
+    with pytest.warns(UserWarning, match="long runs"):
+        PAClassifier().fit(X[order], Y3[order])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PAClassifier(shuffle=True).fit(X[order], Y3[order])
+        PAClassifier().fit(X, Y3)
+
+
+def test_answers_outstanding_are_warned_of():
+    model = PAClassifier(query="margin", random_state=0).partial_fit(X, Y2, classes=[-1, 1])
+    asked = model.should_query(X)
+    with pytest.warns(UserWarning, match="pass asked=True"):
+        model.partial_fit(X[asked], Y2[asked])
+    model = PAClassifier(query="margin", random_state=0).partial_fit(X, Y2, classes=[-1, 1])
+    asked = model.should_query(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X[asked], Y2[asked], asked=True)
+        model.partial_fit(X, Y2)

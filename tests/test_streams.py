@@ -1,0 +1,126 @@
+"""Streams in their own order of time: what was known when, what is remembered, and what a late label is."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+
+from pa_lab import PAClassifier
+from pa_lab.study import store, streams
+from pa_lab.study.standin import drifting
+
+PROJECT = Path(__file__).resolve().parents[1]
+REAL = Path(os.environ.get("PA_LAB_DATA") or PROJECT.parent / "shared" / "data")
+REAL = (REAL if REAL.exists() else PROJECT / REAL).resolve()
+needs_data = pytest.mark.skipif(not (REAL / "streams").exists(), reason="no streams: set PA_LAB_DATA")
+
+
+@pytest.fixture
+def stream():
+    X, y = drifting(3000, 4, share=0.4, seed=2)
+    return np.column_stack([X, np.ones(len(y))]), y
+
+
+def test_a_block_is_scored_before_it_is_learned(stream):
+    X, y = stream
+    decision = streams.read_in_blocks(PAClassifier(C=0.1), X, y, block=700)
+    assert not decision[:700].any()
+    for start in (700, 1400, 2100, 2800):
+        model = PAClassifier(C=0.1).fit(X[:start], y[:start])
+        np.testing.assert_allclose(decision[start : start + 700], model.decision_function(X[start : start + 700]))
+
+
+def test_a_model_without_decision_function_is_scored_by_its_probabilities(stream):
+    X, y = sparse.csr_matrix(np.abs(stream[0])), stream[1]
+    decision = streams.read_in_blocks(MultinomialNB(), X, y, block=1000)
+    model = MultinomialNB().fit(X[:2000], y[:2000])
+    assert np.array_equal(decision[2000:] > 0, model.predict(X[2000:]) == 1)
+
+
+def test_weights_before_a_row_are_those_of_the_rows_until_then(stream):
+    X, y = stream
+    W = streams.weights_before(0.05, X, y)
+    assert W.shape == X.shape and not W[0].any()
+    for t in (1, 2, 50, 2999):
+        model = PAClassifier(C=0.05, fit_intercept=False).fit(X[:t], y[:t]) if len(set(y[:t])) > 1 else None
+        if model:
+            np.testing.assert_allclose(W[t], model.coef_[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_late_weights_have_seen_no_label_of_the_last_rows(stream, delay):
+    X, y = stream
+    t = 1500
+    changed = y.copy()
+    changed[t - delay :] *= -1
+    first, second = (streams.late(streams.weights_before(0.1, X, labels), delay)[t] for labels in (y, changed))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(*(streams.late(streams.weights_before(0.1, X, v), delay)[t + 1] for v in (y, changed)))
+
+
+def test_votes_are_those_of_the_last_rows():
+    labels = np.random.default_rng(0).choice([-1, 1], 50)
+    expected = [labels[max(0, t - 6) : t + 1].sum() for t in range(50)]
+    assert streams.votes(labels, 7).tolist() == expected
+
+
+def test_errors_are_counted_where_they_are_said_to_be():
+    y, decision = np.ones(1000), np.ones(1000)
+    decision[:100] = -1  # no part of either
+    decision[150:160] = -1
+    decision[500:540] = 0  # a score of 0 counts as -1
+    assert streams.errors(decision, y) == {"early": 10.0, "error": 5.0}
+    blocks = streams.by_block(decision, y, rows=300)
+    np.testing.assert_allclose(blocks, [0, 40 / 3])
+
+
+def test_a_large_cap_forgets_faster(stream):
+    X, y = stream
+    lives = [streams.half_life(streams.weights_before(C, X, y), X, y) for C in (0.02, 0.2, 10.0)]
+    assert lives[0] > lives[1] >= lives[2] >= 1
+    assert np.isnan(streams.half_life(np.zeros_like(X), X, y))
+
+
+def test_a_refitted_model_knows_the_last_rows_whose_labels_have_come(stream):
+    X, y = stream
+    decision = streams.refitted(X, y, window=400, every=50, delay=30)
+    assert not decision[:430].any()
+    model = LogisticRegression(C=10.0, solver="newton-cholesky").fit(X[600:1000], y[600:1000])
+    np.testing.assert_allclose(decision[1030:1080], model.decision_function(X[1030:1080]))
+    assert (streams.refitted(X[:60], np.ones(60), window=20, every=10)[20:] == 1).all()
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "no_change"), [("electricity", 14.67), ("weather", 31.97)])
+def test_prepared_streams(name, no_change, monkeypatch):
+    monkeypatch.setenv("PA_LAB_DATA", str(REAL))
+    X, y = streams.prepared(name)
+    assert (X[:, -1] == 1).all() and np.abs(X).max() <= 5 and set(y) == {-1, 1}
+    assert 100 * np.mean(y[1:] != y[:-1]) == pytest.approx(no_change, abs=0.01)  # as published for Electricity
+    if name == "weather":
+        assert (np.abs(X[:365, :-1].mean(axis=0)) < 0.01).all()
+
+
+def test_reading_the_newswire_is_measured(monkeypatch):
+    monkeypatch.setenv("PA_LAB_STAND_IN", "1")
+    monkeypatch.setenv("PA_LAB_STAND_IN_ROWS", "450")
+    monkeypatch.setattr(store, "mark_stand_in", lambda: None)
+    models = {"PA-I": PAClassifier(), "naive Bayes": MultinomialNB()}
+    with pytest.warns(UserWarning, match="STAND-IN"):
+        cost = streams.reading_cost(models, block=100)
+    assert len(cost) == 4 and list(cost) == ["hashing", "PA-I", "naive Bayes", "peak_mb"]
+    assert (cost >= 0).all(axis=None) and cost["peak_mb"].is_monotonic_increasing
+    assert models["PA-I"].n_seen_ == 400
+
+
+def test_a_block_of_stories_is_learned_faster_than_it_is_hashed(monkeypatch):
+    monkeypatch.setenv("PA_LAB_STAND_IN", "1")
+    monkeypatch.setenv("PA_LAB_STAND_IN_ROWS", "5000")
+    monkeypatch.setattr(store, "mark_stand_in", lambda: None)
+    with pytest.warns(UserWarning, match="STAND-IN"):
+        cost = streams.reading_cost({"PA-I": PAClassifier()}).median()
+    assert cost["PA-I"] < cost["hashing"]

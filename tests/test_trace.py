@@ -1,0 +1,96 @@
+"""`experiments.trace` shows the steps of the very run that fitted the model."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+from pa_lab import PAClassifier, PARegressor
+from pa_lab.study.experiments import trace
+
+VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
+QUERIES = (
+    {},
+    {"query": "margin", "delta": 0.5, "random_state": 3},
+    {"query": "random", "query_rate": 0.3, "random_state": 1, "label_budget": 20},
+    {"query": "threshold", "delta": 0.5},
+    {"class_weight": {4: 3.0}},
+    {"class_weight": "balanced"},
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 7)) * (rng.random((150, 7)) < 0.7)
+    return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(150) > 0, 4, 2)
+
+
+def weights(steps, X, y, moves, fit_intercept):
+    """Weights and intercept after the steps of a trace, in the order of the rows."""
+    X = np.c_[X, np.ones(len(X))] if fit_intercept else np.c_[X, np.zeros(len(X))]
+    w = np.zeros(X.shape[1])
+    for x, tau, up in zip(X, steps["tau"], moves, strict=True):
+        w += (tau if up else -tau) * x
+    return w
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_steps_add_up_to_the_weights_of_the_model(rows, variant, query, fit_intercept):
+    X, y = rows
+    for form in (X, sparse.csr_matrix(X), X.astype(np.float32), np.asfortranarray(X)):
+        model = PAClassifier(variant, 0.3, fit_intercept=fit_intercept, **query)
+        steps = trace(model, form, y)
+        label = np.where(y == 4, 1.0, -1.0)
+        up = steps["score"] < label if variant == "PALS" else label > 0
+        dense = form.toarray() if sparse.issparse(form) else form.astype(float)
+        w = weights(steps, dense, y, up, fit_intercept)
+        np.testing.assert_array_equal(np.append(model.coef_[0], model.intercept_), w)
+        assert (model.n_queries_, model.n_updates_) == (steps["asked"].sum(), np.count_nonzero(steps["tau"]))
+        np.testing.assert_allclose(steps["loss"], np.maximum(0, 1 - label * steps["score"]))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_steps_of_a_regressor_add_up_too(rows, variant):
+    X, y = rows[0], rows[0][:, 1] + 0.1 * rows[1]
+    model = PARegressor(variant, 0.3, 0.2)
+    steps = trace(model, X, y)
+    w = weights(steps, X, y, steps["score"] < y, True)
+    np.testing.assert_array_equal(np.append(model.coef_, model.intercept_), w)
+    np.testing.assert_allclose(steps["loss"], np.maximum(0, np.abs(y - steps["score"]) - 0.2))
+    assert steps["asked"].all()
+
+
+def test_averaging_changes_the_weights_and_not_the_steps(rows):
+    assert trace(PAClassifier(average=True), *rows).equals(trace(PAClassifier(), *rows))
+
+
+def test_lists_are_rows_too_and_any_two_labels_will_do(rows):
+    X, y = rows
+    assert trace(PAClassifier(), X, np.where(y == 4, "yes", "no")).equals(trace(PAClassifier(), X, y))
+    assert trace(PAClassifier(), X.tolist(), y.tolist()).equals(trace(PAClassifier(), X, y))
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (PAClassifier(max_iter=2), "needs max_iter=1; got 2"),
+        (PARegressor(shuffle=True), "needs shuffle=False; got True"),
+        (PAClassifier(warm_start=True), "needs warm_start=False"),
+        (PAClassifier(C=-1.0), "'C' parameter"),
+    ],
+)
+def test_a_refused_trace_leaves_the_model_as_it_was(rows, model, reason):
+    before = model.get_params()
+    with pytest.raises(ValueError, match=reason):
+        trace(model, *rows)
+    assert model.get_params() == before and not hasattr(model, "coef_")
+
+
+def test_other_learners_are_refused_untouched(rows):
+    model = SGDClassifier(max_iter=7)
+    with pytest.raises(TypeError, match="model must be a PAClassifier or PARegressor; got SGDClassifier"):
+        trace(model, *rows)
+    assert model.max_iter == 7
