@@ -133,14 +133,13 @@ def tanh(x):
     return _tanh_single(x) if isinstance(x, np.float32) else _tanh_double(x)
 
 
-@overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})
-def _exp_by_type(x):
-    return (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp_double(x))
+def _by_type(double, single):
+    """Return how numba compiles a call: to one function for float64, to another for float32."""
+    return lambda x: (lambda x: single(x)) if x == types.float32 else (lambda x: double(x))
 
 
-@overload(tanh, jit_options={"forceinline": True, "error_model": "numpy"})
-def _tanh_by_type(x):
-    return (lambda x: _tanh_single(x)) if x == types.float32 else (lambda x: _tanh_double(x))
+overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})(_by_type(_exp_double, _exp_single))
+overload(tanh, jit_options={"forceinline": True, "error_model": "numpy"})(_by_type(_tanh_double, _tanh_single))
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -472,9 +471,10 @@ class Kernel:
         if self.kind == "precomputed":
             values = X[:, vectors.ids]
         else:
-            values = np.ascontiguousarray(self.kind(X, vectors.rows()), self.dtype)
+            values = np.asarray(self.kind(X, vectors.rows()), self.dtype)
             if values.shape != (len(X), n):
                 raise ValueError(f"kernel must return an array of shape {(len(X), n)}; got {values.shape}.")
+            values = np.ascontiguousarray(values)
         no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
         over_tiles(GIVEN, None, None, one(0), one(0), 0, values, no_tiles, 0, n, W, scores, K[:0], work, sums)
         return scores, values if keep else K

@@ -207,6 +207,18 @@ def test_answers_may_come_in_parts():
     assert np.array_equal(model.support_, whole.support_) and close(model.dual_coef_, whole.dual_coef_)
 
 
+@pytest.mark.parametrize("options", [{}, {"landmarks": 200}, {"budget": 100}, {"batch_size": 8}], ids=str)
+def test_threads_change_nothing(options):
+    X, y = problem(1500, n_classes=3)
+    one, two = KernelPAClassifier(gamma=0.5, **options), KernelPAClassifier(gamma=0.5, n_jobs=2, **options)
+    one.fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
+    two.fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:])
+    assert np.array_equal(one.dual_coef_, two.dual_coef_) and np.array_equal(one.support_, two.support_)
+    assert np.array_equal(one.decision_function(X), two.set_params(n_jobs=-1).decision_function(X))
+    with pytest.raises(ValueError, match="n_jobs"):
+        two.set_params(n_jobs=0).decision_function(X)
+
+
 def test_gamma_is_scikit_learns():
     X, y = problem()
     assert KernelPAClassifier().fit(X, y).gamma_ == pytest.approx(1 / (4 * X.var()))
@@ -336,13 +348,13 @@ def test_budget_steps_are_the_brute_force_solution(kernel, policy, C):
     assert checked > 20
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes, multi_class", [(2, "direct"), (3, "direct"), (3, "ovr")])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_budget_never_reached_changes_nothing(variant, policy, n_classes):
+def test_a_budget_never_reached_changes_nothing(variant, policy, n_classes, multi_class):
     X, y = problem(300, n_classes=n_classes)
     X[50:60] = X[:10]
-    options = {"variant": variant, "gamma": 0.7, "max_iter": 2}
+    options = {"variant": variant, "gamma": 0.7, "max_iter": 2, "multi_class": multi_class}
     exact = KernelPAClassifier(**options).fit(X, y)
     model = KernelPAClassifier(**options, budget=301, budget_policy=policy).fit(X, y)
     assert np.array_equal(model.support_, exact.support_) and close(model.dual_coef_, exact.dual_coef_)
@@ -353,14 +365,15 @@ def test_a_budget_never_reached_changes_nothing(variant, policy, n_classes):
 @given(
     seed=st.integers(0, 10**6), budget=st.integers(1, 12), policy=st.sampled_from(POLICIES), C=st.floats(1e-3, 1e3),
     variant=st.sampled_from(VARIANTS), kernel=st.sampled_from(list(KERNELS)), n_classes=st.integers(2, 3),
-    repeats=st.booleans(), scale=st.sampled_from([1e-3, 1.0, 30.0]),
+    repeats=st.booleans(), scale=st.sampled_from([1e-3, 1.0, 30.0]), multi_class=st.sampled_from(["direct", "ovr"]),
 )  # fmt: skip
-def test_budget_invariants(seed, budget, policy, C, variant, kernel, n_classes, repeats, scale):
+def test_budget_invariants(seed, budget, policy, C, variant, kernel, n_classes, repeats, scale, multi_class):
     X, y = problem(60, 3, seed, n_classes)
     X *= scale if kernel in ("linear", "rbf") else 1.0
     if repeats:
         X[30:] = X[:30]
-    model = KernelPAClassifier(variant, C, kernel, budget=budget, budget_policy=policy, **KERNELS[kernel])
+    options = {"budget": budget, "budget_policy": policy, "multi_class": multi_class}
+    model = KernelPAClassifier(variant, C, kernel, **options, **KERNELS[kernel])
     for at in range(0, 60, 7):
         model.partial_fit(X[at : at + 7], y[at : at + 7], classes=np.unique(y))
         assert len(model.support_vectors_) == len(model.support_) == model.dual_coef_.shape[1] <= budget
@@ -384,6 +397,23 @@ def test_an_exchange_keeps_the_step(variant, policy):
             after = before + step_size(1 - label * before, 1.0, variant, 0.5) * label
             assert model.decision_function(X[[t]])[0] == pytest.approx(after, abs=1e-6)
             stayed += 1
+    assert stayed > 30
+
+
+@pytest.mark.parametrize("policy", SOLVED)
+def test_one_against_rest_within_a_budget_leaves_no_loss(policy):
+    """Uncapped, every class that moved has a margin of 1 on the example, if the example stays."""
+    X, y = problem(200, n_classes=4)
+    model = KernelPAClassifier("PA", gamma=0.7, budget=20, budget_policy=policy, multi_class="ovr")
+    stayed = 0
+    for t, label in enumerate(y):
+        before = model.decision_function(X[[t]])[0] if t else np.zeros(4)
+        model.partial_fit(X[[t]], [label], classes=range(4))
+        if t in model.support_:
+            side = np.where(np.arange(4) == label, 1.0, -1.0)
+            wanted = np.where(side * before < 1.0, side, before)
+            assert close(model.decision_function(X[[t]])[0], wanted, 1e-6)
+            stayed += t > 40
     assert stayed > 30
 
 
