@@ -6,8 +6,9 @@ changing the order of any sum. The distances or inner products of one row with a
 weighted sum all stay in the processor's first cache.
 
 Three things make the digits independent of the processor. Every sum runs in an order that is written down here.
-Multiplications and additions are never fused. And `exp` and `tanh` are our own, made of additions and multiplications,
-because library versions differ from one processor to the next.
+Where a product is added to a sum, `fma` says so: it rounds once, on every processor, and the compiler neither takes an
+`fma` apart nor makes one of its own. And `exp` and `tanh` are ours, because those of libraries differ from one
+processor to the next. Processors without the instruction for `fma`, made before 2013, give the same digits slowly.
 
 Squared distances are sums of squared differences. The usual ``|x|^2 + |s|^2 - 2 x.s`` loses digits far from the origin
 and would gain little time.
@@ -23,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from numba import njit, types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 KINDS = ("linear", "poly", "sigmoid", "rbf", "laplacian")
 LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)
@@ -54,27 +55,45 @@ S_0, S_1, S_2, S_CUT, S_FAR = (_single(c) for c in (0.0, 1.0, 2.0, -1.1, -40.0))
 S_ONE = S_1.view(np.int32)
 
 
+@intrinsic
+def _fused(context, a, b, c):
+    return a(a, a, a), lambda context, builder, signature, arguments: builder.fma(*arguments)
+
+
+def fma(a, b, c):
+    """``a b + c``, rounded once; three numbers of one type. Without compiler, which is for debugging, rounded twice.
+
+    >>> fma(2.0, 3.0, 1.0)
+    7.0
+    """
+    return a * b + c
+
+
+overload(fma, jit_options={"forceinline": True})(lambda a, b, c: lambda a, b, c: _fused(a, b, c))
+
+
 @njit(cache=True, forceinline=True, error_model="numpy")
 def _reduced(x):
     """Split ``x = k ln 2 + r`` with ``|r| <= ln(2) / 2``: ``e^r - 1``, and ``k`` moved to the place of an exponent."""
-    shifted = x * LOG2_E + MAGIC
+    shifted = fma(x, LOG2_E, MAGIC)
     k = shifted - MAGIC
-    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    r = fma(k, -LN2_LOW, fma(k, -LN2_HIGH, x))
     r2 = r * r
-    low = (P2 + P3 * r) + (P4 + P5 * r) * r2
-    high = ((P6 + P7 * r) + (P8 + P9 * r) * r2) + (P10 + P11 * r) * (r2 * r2)
-    return r + r2 * (low + high * (r2 * r2)), np.float64(shifted).view(np.int64) << 52
+    r4 = r2 * r2
+    low = fma(fma(P5, r, P4), r2, fma(P3, r, P2))
+    high = fma(fma(P11, r, P10), r4, fma(fma(P9, r, P8), r2, fma(P7, r, P6)))
+    return fma(r2, fma(high, r4, low), r), np.float64(shifted).view(np.int64) << 52
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def _reduced_single(x):
     """Single precision: as `_reduced`."""
-    shifted = x * S_LOG2_E + S_MAGIC
+    shifted = fma(x, S_LOG2_E, S_MAGIC)
     k = shifted - S_MAGIC
-    r = (x - k * S_LN2_HIGH) - k * S_LN2_LOW
+    r = fma(k, -S_LN2_LOW, fma(k, -S_LN2_HIGH, x))
     r2 = r * r
-    p = (S_P2 + S_P3 * r) + r2 * ((S_P4 + S_P5 * r) + r2 * S_P6)
-    return r + r2 * p, np.float32(shifted).view(np.int32) << np.int32(23)
+    p = fma(r2, fma(r2, S_P6, fma(S_P5, r, S_P4)), fma(S_P3, r, S_P2))
+    return fma(r2, p, r), np.float32(shifted).view(np.int32) << np.int32(23)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -96,9 +115,9 @@ def _tanh_double(x):
     y = -2.0 * abs(x)
     less_one, exponent = _reduced(-80.0 if y < -80.0 else y)
     power = np.int64(ONE + exponent).view(np.float64)
-    below = power + power * less_one  # e^y = power (1 + less_one)
+    below = fma(power, less_one, power)  # e^y = power (1 + less_one)
     far = y < -1.1  # (1 - e^y) / (1 + e^y), far from 0 as 1 - 2 e^y / (1 + e^y)
-    part = (2.0 * below if far else (1.0 - power) - power * less_one) / ((1.0 + power) + power * less_one)
+    part = (2.0 * below if far else fma(-power, less_one, 1.0 - power)) / fma(power, less_one, 1.0 + power)
     return np.copysign(1.0 - part if far else part, x)
 
 
@@ -107,9 +126,9 @@ def _tanh_single(x):
     y = -S_2 * abs(x)
     less_one, exponent = _reduced_single(S_FAR if y < S_FAR else y)
     power = np.int32(S_ONE + exponent).view(np.float32)
-    below = power + power * less_one
+    below = fma(power, less_one, power)
     far = y < S_CUT
-    part = (S_2 * below if far else (S_1 - power) - power * less_one) / ((S_1 + power) + power * less_one)
+    part = (S_2 * below if far else fma(-power, less_one, S_1 - power)) / fma(power, less_one, S_1 + power)
     return np.copysign(S_1 - part if far else part, x)
 
 
@@ -143,25 +162,44 @@ overload(tanh, jit_options={"forceinline": True, "error_model": "numpy"})(_by_ty
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def _compare(kind, products, distances, x, s, k):
-    """Inner products, squared or absolute distances of a row ``x`` with a tile ``s`` into ``k``, feature by feature."""
+def _add_products(x, y, s, f, k, l):
+    """Add ``UNROLL`` products from feature ``f`` on of two rows with a tile: of ``x`` to ``k``, of ``y`` to ``l``."""
+    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+    y0, y1, y2, y3 = y[f], y[f + 1], y[f + 2], y[f + 3]
+    s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
     for j in range(TILE):
-        k[j] = 0.0
+        k[j] = fma(x3, s3[j], fma(x2, s2[j], fma(x1, s1[j], fma(x0, s0[j], k[j]))))
+        l[j] = fma(y3, s3[j], fma(y2, s2[j], fma(y1, s1[j], fma(y0, s0[j], l[j]))))
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _add_distances(kind, x, y, s, f, k, l):
+    """As `_add_products`: squared or absolute distances."""
+    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+    y0, y1, y2, y3 = y[f], y[f + 1], y[f + 2], y[f + 3]
+    s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
+    if kind == RBF:
+        for j in range(TILE):
+            a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
+            k[j] = fma(d, d, fma(c, c, fma(b, b, fma(a, a, k[j]))))
+            a, b, c, d = y0 - s0[j], y1 - s1[j], y2 - s2[j], y3 - s3[j]
+            l[j] = fma(d, d, fma(c, c, fma(b, b, fma(a, a, l[j]))))
+    else:
+        for j in range(TILE):
+            k[j] = (((k[j] + abs(x0 - s0[j])) + abs(x1 - s1[j])) + abs(x2 - s2[j])) + abs(x3 - s3[j])
+            l[j] = (((l[j] + abs(y0 - s0[j])) + abs(y1 - s1[j])) + abs(y2 - s2[j])) + abs(y3 - s3[j])
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def _compare(kind, products, distances, x, y, s, k, l):
+    """Inner products, squared or absolute distances of two rows with a tile into ``k`` and ``l``."""
+    for j in range(TILE):
+        k[j] = l[j] = 0.0
     for f in range(0, x.shape[0], UNROLL):
-        x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
         if products is not None:
-            for j in range(TILE):
-                k[j] = (((k[j] + x0 * s0[j]) + x1 * s1[j]) + x2 * s2[j]) + x3 * s3[j]
+            _add_products(x, y, s, f, k, l)
         if distances is not None:
-            if kind == RBF:
-                for j in range(TILE):
-                    a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
-                    k[j] = (((k[j] + a * a) + b * b) + c * c) + d * d
-            else:
-                for j in range(TILE):
-                    a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
-                    k[j] = (((k[j] + abs(a)) + abs(b)) + abs(c)) + abs(d)
+            _add_distances(kind, x, y, s, f, k, l)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -173,10 +211,10 @@ def _transform(kind, products, distances, gamma, coef0, degree, k, base):
     if products is not None:
         if kind == SIGMOID:
             for j in range(TILE):
-                k[j] = tanh(gamma * k[j] + coef0)
+                k[j] = tanh(fma(gamma, k[j], coef0))
         elif kind == POLY:
             for j in range(TILE):
-                base[j] = gamma * k[j] + coef0
+                base[j] = fma(gamma, k[j], coef0)
                 k[j] = 1.0
             for _ in range(degree):
                 for j in range(TILE):
@@ -186,10 +224,11 @@ def _transform(kind, products, distances, gamma, coef0, degree, k, base):
 @njit(cache=True, forceinline=True, error_model="numpy")
 def _weigh(k, w, part):
     """``sum_j w_j k_j`` over a tile, in double precision, in one fixed order; ``part`` is memory to write on."""
-    for j in range(TILE // 4):
-        a, b = k[j] * w[j], k[j + TILE // 4] * w[j + TILE // 4]
-        c, d = k[j + TILE // 2] * w[j + TILE // 2], k[j + 3 * TILE // 4] * w[j + 3 * TILE // 4]
-        part[j] = (a + b) + (c + d)
+    quarter = TILE // 4
+    for j in range(quarter):
+        low = fma(np.float64(k[j + quarter]), w[j + quarter], k[j] * w[j])
+        high = fma(np.float64(k[j + 3 * quarter]), w[j + 3 * quarter], k[j + 2 * quarter] * w[j + 2 * quarter])
+        part[j] = low + high
     for j in range(8):
         part[j] = (part[j] + part[j + 8]) + (part[j + 16] + part[j + 24])
     return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]))
@@ -204,19 +243,21 @@ def over_tiles(kind, products, distances, gamma, coef0, degree, X, tiles, first,
     kept. With ``kind`` GIVEN, ``X`` holds the kernel values. Of ``products`` and ``distances`` one is None, and the
     compiler drops what it stands for. ``work`` and ``sums`` are memory to write on.
     """
-    k, w, part = work[0], sums[1:], sums[0]
+    w, part, n_rows = sums[1:], sums[0], X.shape[0]
     for at in range(0, n, TILE):
         m = min(TILE, n - at)
         for c in range(W.shape[1]):
             for j in range(TILE):
                 w[c, j] = W[first + at + j, c] if j < m else 0.0
-        for i in range(X.shape[0]):
+        for i in range(n_rows):
+            k = work[i % 2]
             if kind == GIVEN:
                 for j in range(m):
                     k[j] = X[i, at + j]
             else:
-                _compare(kind, products, distances, X[i], tiles[at // TILE], k)
-                _transform(kind, products, distances, gamma, coef0, degree, k, work[1])
+                if i % 2 == 0:  # two rows at a time, of which the last may have no partner
+                    _compare(kind, products, distances, X[i], X[min(i + 1, n_rows - 1)], tiles[at // TILE], k, work[1])
+                _transform(kind, products, distances, gamma, coef0, degree, k, work[2])
             for j in range(m, TILE):
                 k[j] = 0.0  # the tile's empty places
             for c in range(W.shape[1]):
@@ -240,21 +281,18 @@ ONE_THREAD = Threads(1, map)
 def multiply_tiles(X, tiles, lower, upper, out):
     """Inner products of rows ``X`` with the vectors in ``tiles``, added to ``out`` of as many columns as tiles hold.
 
-    If the vectors are the rows of a ``lower`` (or ``upper``) triangular matrix, the features that are 0 in a whole
-    tile are left out.
+    The number of rows is even, as they are taken by two. If the vectors are the rows of a ``lower`` (or ``upper``)
+    triangular matrix, the features that are 0 in a whole tile are left out.
     """
     chunk = 8 * UNROLL  # of features, so that this part of a tile stays in the cache for all rows
     for t in range(tiles.shape[0]):
         start = t * TILE if upper else 0
         stop = min((t + 1) * TILE, X.shape[1]) if lower else X.shape[1]
         for part in range(start, stop, chunk):
-            for i in range(X.shape[0]):
-                x, k = X[i], out[i, t * TILE : (t + 1) * TILE]
+            for i in range(0, X.shape[0], 2):
+                k, l = out[i, t * TILE : (t + 1) * TILE], out[i + 1, t * TILE : (t + 1) * TILE]
                 for f in range(part, min(part + chunk, stop), UNROLL):
-                    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-                    s0, s1, s2, s3 = tiles[t, f], tiles[t, f + 1], tiles[t, f + 2], tiles[t, f + 3]
-                    for j in range(TILE):
-                        k[j] = (((k[j] + x0 * s0[j]) + x1 * s1[j]) + x2 * s2[j]) + x3 * s3[j]
+                    _add_products(X[i], X[i + 1], tiles[t], f, k, l)
 
 
 class Factor:
@@ -276,9 +314,11 @@ class Factor:
         """Return the inner products of each row of ``X`` with each row of the matrix."""
 
         def work(part):
-            out = zeros((len(part), TILE * len(self.tiles)), self.tiles.dtype)
-            multiply_tiles(_block(part, self.tiles.shape[1], out.dtype), self.tiles, self.lower, self.upper, out)
-            return out[:, : self.shape[0]]
+            even = len(part) + len(part) % 2
+            X, out = (zeros((even, width), self.tiles.dtype) for width in (self.tiles.shape[1], self.tiles[:, 0].size))
+            X[: len(part), : self.shape[1]] = part
+            multiply_tiles(X, self.tiles, self.lower, self.upper, out)
+            return out[: len(part), : self.shape[0]]
 
         few = len(X) * self.shape[0] * self.shape[1] < 64 * WORTH_A_THREAD
         step = max(1, len(X) if few else -(-len(X) // threads.n))
@@ -454,7 +494,7 @@ class Kernel:
     def _compute(self, X, vectors, W, keep):
         """Return scores and values of one slice. Calls share nothing that is written to."""
         one, n = self.dtype.type, vectors.n
-        scores, work = np.zeros((X.shape[0], W.shape[1])), zeros((2, TILE), self.dtype)
+        scores, work = np.zeros((X.shape[0], W.shape[1])), zeros((3, TILE), self.dtype)
         sums, K = zeros((1 + W.shape[1], TILE), np.float64), np.empty((X.shape[0] if keep else 0, n), self.dtype)
         if X.shape[0] == 0 or n == 0:
             return scores, K

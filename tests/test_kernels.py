@@ -188,5 +188,17 @@ def test_what_overflows_says_so():
     X = np.array([[1e200], [-1e200], [0.0]])
     assert Kernel("rbf", 1.0, 3, 0.0, np.float64).values(X, held(X)).tolist() == np.eye(3).tolist()
     assert np.isinf(Kernel("linear", 1.0, 3, 0.0, np.float64).values(X, held(X))).any()
-    two = np.array([[1e200, 1e200]])
-    assert np.isnan(Kernel("sigmoid", 1.0, 3, 0.0, np.float64).values(two * [1, -1], held(two))).all()
+    assert np.isinf(Kernel("poly", 1.0, 3, 0.0, np.float64).values(X, held(X))).any()
+    assert Kernel("sigmoid", 1.0, 3, 0.0, np.float64).values(X[:1], held(X)).tolist() == [[1.0, -1.0, 0.0]]
+
+
+@pytest.mark.parametrize("n, d, rows", [(1, 1, 1), (5, 5, 4), (300, 300, 7), (130, 200, 3)])
+def test_products_with_a_factor(n, d, rows):
+    rng = np.random.default_rng(0)
+    A, X = rng.normal(size=(n, d)), rng.normal(size=(rows, d))
+    for matrix, shape in ((A, {}), (np.tril(A), {"lower": True}), (np.triu(A), {"upper": True})):
+        product = kernels.Factor(matrix, **shape).times(X)
+        assert product.shape == (rows, n) and np.abs(product - X @ matrix.T).max() < 1e-12
+        with use_threads(2) as threads:
+            assert np.array_equal(kernels.Factor(matrix, **shape).times(X, threads), product)
+        assert np.array_equal(kernels.Factor(matrix, **shape).times(X[:1]), product[:1])
