@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pa_lab.kernels import BLOCK, ONE_THREAD, Factor, Threads, Vectors
+from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
 from pa_lab.passes import IN_ORDER, State, run
 from pa_lab.queries import Asking
 from pa_lab.rows import make_gram_rows
@@ -52,8 +52,6 @@ class Expansion:
     drift : ndarray of the same shape, or without columns
         What the mean of the weights needs, see `predicting`.
     """
-
-    block = BLOCK  # rows of the stream at a time
 
     def __init__(self, kernel, n_features, n_outputs, average):
         self.kernel, self.vectors = kernel, Vectors(n_features, kernel.dtype)
@@ -147,8 +145,6 @@ class Landmarks(Expansion):
     ``norm="euclidean"`` it is taken along ``z = k(x)``. Landmarks that the others span (to the rounding of the dtype)
     are left out, so ``K`` is regular.
     """
-
-    block = 2 * BLOCK  # the more rows, the fewer times their directions are worked out for a few of them only
 
     def __init__(self, kernel, rows, ids, n_outputs, average, norm):
         super().__init__(kernel, rows.shape[1], n_outputs, average)

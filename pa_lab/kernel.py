@@ -115,7 +115,7 @@ class KernelModel(OnlineEstimator):
             self._model = self._empty_model(X, order)
         elif self._model is self._undo.attributes.get("_model"):
             self._model = self._model.fork(self._passed, X.shape[0])
-        step = max(self.batch_size, self._model.block // self.batch_size * self.batch_size)
+        step = max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
         one_vs_rest = getattr(self, "multi_class", "direct") == "ovr"
         sums = np.zeros(2)
         with use_threads(self.n_jobs) as threads:

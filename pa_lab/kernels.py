@@ -28,7 +28,7 @@ from numba.extending import intrinsic, overload
 
 KINDS = ("linear", "poly", "sigmoid", "rbf", "laplacian")
 LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)
-BLOCK = 128  # rows at a time
+BLOCK = 256  # rows at a time
 TILE = 128  # vectors at a time
 UNROLL = 4  # features at a time; rows and vectors are filled up with zeros to a multiple of it
 LINE = 64  # bytes to which tiles are aligned: a cache line, and the widest vector register
@@ -304,11 +304,7 @@ class Factor:
 
     def __init__(self, matrix, lower=False, upper=False):
         self.shape, self.lower, self.upper = matrix.shape, lower, upper
-        n, d = matrix.shape
-        self.tiles = zeros((-(-n // TILE), pad(d), TILE), matrix.dtype)
-        for t, tile in enumerate(self.tiles):
-            part = matrix[t * TILE : (t + 1) * TILE]
-            tile[:d, : len(part)] = part.T
+        self.tiles = make_tiles(matrix, matrix.dtype)
 
     def times(self, X, threads=ONE_THREAD):
         """Return the inner products of each row of ``X`` with each row of the matrix."""
@@ -336,6 +332,20 @@ def zeros(shape, dtype):
     room = np.zeros(size + LINE // dtype.itemsize, dtype)
     start = -room.ctypes.data % LINE // dtype.itemsize
     return room[start : start + size].reshape(shape)
+
+
+def make_tiles(rows, dtype):
+    """Return rows in tiles of their own, feature by feature, filled up with zeros.
+
+    >>> make_tiles(np.ones((130, 3)), np.float64).shape
+    (2, 4, 128)
+    """
+    n, d = rows.shape
+    tiles = zeros((-(-n // TILE), pad(d), TILE), dtype)
+    for t, tile in enumerate(tiles):
+        part = rows[t * TILE : (t + 1) * TILE]
+        tile[:d, : len(part)] = part.T
+    return tiles
 
 
 class Vectors:
@@ -466,7 +476,7 @@ class Kernel:
     def gram(self, X, ids, threads=ONE_THREAD):
         """Return the kernel values of rows with each other, doubles whatever the dtype; ``ids`` are their numbers."""
         own = Vectors(X.shape[1], self.dtype)
-        own.put(np.arange(X.shape[0]), X, ids)
+        own.n, own.starts, own.chunks, own._ids = len(X), [0], [make_tiles(X, self.dtype)], ids
         K = self.values(X, own, threads).astype(np.float64, copy=False)
         least = K.diagonal().min()
         if least < 0:

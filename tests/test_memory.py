@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from pa_lab.budget import POLICIES
 
-N = 400  # several blocks of rows
+N = 600  # several blocks of rows
 WAYS = {
     "growing": {},
     "averaged": {"average": True},
@@ -84,8 +84,8 @@ def test_arrays_may_be_changed_afterwards(make, dtype):
 def test_arrays_may_be_read_only(make, quiet):
     X, y = problem()
     if quiet:
-        X[:150] = 0.0
-        y[:150] = 0.0
+        X[:300] = 0.0
+        y[:300] = 0.0
     model, frozen = make().fit(X, y), make()
     for array in (X, y):
         array.flags.writeable = False
@@ -194,7 +194,7 @@ def test_a_refused_call_leaves_everything_as_it_was(way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_interrupted_call_leaves_everything_as_it_was(way):
-    X, y = problem(n=600)
+    X, y = problem(n=1200)
     left = [np.inf]  # calls of the kernel until the user loses patience
 
     def kernel(a, b):
