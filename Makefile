@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint unit notebooks bench faults again clean
+.PHONY: help report test lint unit notebooks bench faults again docs clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,15 @@ faults: $(STAMP)  ## Kill, fill the disk and run twice at once; a rerun must not
 
 again: $(STAMP)  ## Run the study again, with other BLAS code and threads; it must come out the same
 	@$(PY) tests/faults/again.py $(ONLY)
+
+# Sphinx gets a copy of all it reads. What it needs is installed for this target only.
+docs: $(STAMP)  ## Build the site into build/docs/
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@rm -rf build/site build/docs && mkdir -p build/site/extra
+	@cp -R docs/. notebooks figures README.md build/site/
+	@cp report/report.html report/report.pdf report/explore.html build/site/extra/
+	@$(PY) -m sphinx --quiet --fail-on-warning --keep-going -b html build/site build/docs
+	@$(PY) docs/links.py build/docs
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info

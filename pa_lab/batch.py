@@ -90,7 +90,7 @@ def forward_substitution(L, v, m):
         v[a] = total / L[a, a]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def back_substitution(L, v, m):
     """Solve ``L' x = v`` in place, for the first ``m`` rows."""
     for a in range(m - 1, -1, -1):
@@ -220,7 +220,7 @@ def move_example(problem, tau, work, m, j):
         factorize(problem, work.L, free, blocker, m)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def find_direction(problem, work, m, j, sign):
     """How the free examples move while ``j`` does, into ``move``; the curvature along that direction."""
     variant, _, A, _, C = problem
@@ -237,7 +237,7 @@ def find_direction(problem, work, m, j, sign):
     return curvature
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def shorten(problem, tau, work, m, j, sign, length):
     """Cut a step where the first bound is met: the length, and who meets it (``m`` for ``j`` itself, -1 for nobody)."""
     variant, _, _, _, C = problem
@@ -258,7 +258,7 @@ def shorten(problem, tau, work, m, j, sign, length):
     return length, blocker
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def advance(problem, tau, work, m, j, sign, length):
     """Take the step: change ``tau`` of ``j`` and of the free examples, and the gradients of all that are not free."""
     variant, n, A, _, C = problem

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.linalg import get_blas_funcs
 
-from pa_lab.kernels import ONE_THREAD, Threads, Vectors
+from pa_lab.kernels import BLOCK, ONE_THREAD, Factor, Threads, Vectors
 from pa_lab.passes import IN_ORDER, State, run
 from pa_lab.queries import Asking
 from pa_lab.rows import make_gram_rows
@@ -53,6 +52,8 @@ class Expansion:
     drift : ndarray of the same shape, or without columns
         What the mean of the weights needs, see `predicting`.
     """
+
+    block = BLOCK  # rows of the stream at a time
 
     def __init__(self, kernel, n_features, n_outputs, average):
         self.kernel, self.vectors = kernel, Vectors(n_features, kernel.dtype)
@@ -136,13 +137,16 @@ class Landmarks(Expansion):
     are left out, so ``K`` is regular.
     """
 
+    block = 2 * BLOCK  # the more rows, the fewer times their directions are worked out for a few of them only
+
     def __init__(self, kernel, rows, ids, n_outputs, average, norm):
         super().__init__(kernel, rows.shape[1], n_outputs, average)
         keep, self.inverse = np.arange(len(rows)), None
         if norm == "kernel":
             tolerance = len(rows) * np.finfo(kernel.dtype).eps
             factor, keep = pivoted_cholesky(kernel.gram(rows, ids), tolerance)
-            self.inverse = np.asfortranarray(invert_lower(factor), kernel.dtype)
+            inverse = invert_lower(factor).astype(kernel.dtype, copy=False)
+            self.inverse = Factor(inverse, lower=True), Factor(inverse.T, upper=True)
         self.vectors.put(np.arange(len(keep)), rows[keep], ids[keep])
         self.W, self.drift = np.zeros((len(keep), n_outputs)), np.zeros((len(keep), self.drift.shape[1]))
 
@@ -159,29 +163,30 @@ class Landmarks(Expansion):
         norm of 1 and no effect on other rows, so it shows that it wants to move, and no more. A batch needs them all.
         """
         base, k = self.kernel.compute(block.X, self.vectors, self.W, True, block.threads)
+        values = Factor(k)
         gram, Z, known = np.eye(len(k)), np.zeros_like(k), np.zeros(len(k), bool)
         wanted, before = np.full(len(k), block.batch_size > 1), block.counts.copy()
         while True:
             new = np.flatnonzero(wanted & ~known)
             known[new] = True
-            Z[new] = z = self._directions(k[new])
-            gram[:, new] = k @ z.T
-            gram[new] = gram[:, new].T
+            Z[new] = z = self._directions(k[new], block.threads)
+            gram[new] = values.times(z, block.threads)
+            gram[:, new] = gram[new].T
             block.counts[:] = before
             move, drift, sums = self._run(gram, base, block)
             wanted = move.any(axis=1)
             if not (wanted & ~known).any() or not np.isfinite(sums[0]):
                 break
-        self.W += Z.T @ move
-        self.drift += Z.T @ drift
+        self.W += multiply_transposed(move, Z).T
+        self.drift += multiply_transposed(drift, Z).T
         return sums
 
-    def _directions(self, k):
+    def _directions(self, k, threads):
         """Return rows ``z`` for rows ``k``: with ``K = L L'`` they are ``L'^-1 L^-1 k``."""
         if self.inverse is None:
             return k
-        multiply = get_blas_funcs("trmm", (self.inverse,))
-        return multiply(1.0, self.inverse, multiply(1.0, self.inverse, k.T, lower=1), lower=1, trans_a=1).T
+        lower, upper = self.inverse
+        return upper.times(lower.times(k, threads), threads)
 
 
 def pivoted_cholesky(K, tolerance):

@@ -114,7 +114,8 @@ class KernelModel(OnlineEstimator):
             self._model = self._empty_model(X, order)
         elif self._model is self._undo.attributes.get("_model"):
             self._model = self._model.fork()
-        sums, step = np.zeros(2), max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
+        size = self._model.block
+        sums, step = np.zeros(2), max(self.batch_size, size // self.batch_size * self.batch_size)
         one_vs_rest = getattr(self, "multi_class", "direct") == "ovr"
         with use_threads(self.n_jobs) as threads:
             for at in range(0, len(order), step):

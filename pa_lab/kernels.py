@@ -14,6 +14,7 @@ and would gain little time.
 """
 
 import copy
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -226,16 +227,76 @@ def over_tiles(kind, products, distances, gamma, coef0, degree, X, tiles, first,
                     K[i, first + at + j] = k[j]
 
 
+class Threads(NamedTuple):
+    """How many threads there are, and a ``map`` that hands calls to them."""
+
+    n: int
+    map: Callable
+
+
+ONE_THREAD = Threads(1, map)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def multiply_tiles(X, tiles, lower, upper, out):
+    """Inner products of rows ``X`` with the vectors in ``tiles``, added to ``out`` of as many columns as tiles hold.
+
+    If the vectors are the rows of a ``lower`` (or ``upper``) triangular matrix, the features that are 0 in a whole
+    tile are left out.
+    """
+    chunk = 8 * UNROLL  # of features, so that this part of a tile stays in the cache for all rows
+    for t in range(tiles.shape[0]):
+        start = t * TILE if upper else 0
+        stop = min((t + 1) * TILE, X.shape[1]) if lower else X.shape[1]
+        for part in range(start, stop, chunk):
+            for i in range(X.shape[0]):
+                x, k = X[i], out[i, t * TILE : (t + 1) * TILE]
+                for f in range(part, min(part + chunk, stop), UNROLL):
+                    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+                    s0, s1, s2, s3 = tiles[t, f], tiles[t, f + 1], tiles[t, f + 2], tiles[t, f + 3]
+                    for j in range(TILE):
+                        k[j] = (((k[j] + x0 * s0[j]) + x1 * s1[j]) + x2 * s2[j]) + x3 * s3[j]
+
+
+class Factor:
+    """A matrix to multiply many rows by, in a fixed order of sums; it may be lower or upper triangular.
+
+    >>> Factor(np.array([[1.0, 0.0], [2.0, 3.0]]), lower=True).times(np.array([[1.0, 1.0]])).tolist()
+    [[1.0, 5.0]]
+    """
+
+    def __init__(self, matrix, lower=False, upper=False):
+        self.shape, self.lower, self.upper = matrix.shape, lower, upper
+        n, d = matrix.shape
+        self.tiles = zeros((-(-n // TILE), pad(d), TILE), matrix.dtype)
+        for t, tile in enumerate(self.tiles):
+            part = matrix[t * TILE : (t + 1) * TILE]
+            tile[:d, : len(part)] = part.T
+
+    def times(self, X, threads=ONE_THREAD):
+        """Return the inner products of each row of ``X`` with each row of the matrix."""
+
+        def work(part):
+            out = zeros((len(part), TILE * len(self.tiles)), self.tiles.dtype)
+            multiply_tiles(_block(part, self.tiles.shape[1], out.dtype), self.tiles, self.lower, self.upper, out)
+            return out[:, : self.shape[0]]
+
+        few = len(X) * self.shape[0] * self.shape[1] < 64 * WORTH_A_THREAD
+        step = max(1, len(X) if few else -(-len(X) // threads.n))
+        parts = [X[at : at + step] for at in range(0, max(len(X), 1), step)]
+        return np.concatenate(list((map if few else threads.map)(work, parts)))
+
+
 def zeros(shape, dtype):
     """Zeros that begin at a cache line.
 
     >>> zeros((2, 3), np.float32).ctypes.data % LINE
     0
     """
-    dtype = np.dtype(dtype)
-    room = np.zeros(int(np.prod(shape)) + LINE // dtype.itemsize, dtype)
+    dtype, size = np.dtype(dtype), math.prod(shape)
+    room = np.zeros(size + LINE // dtype.itemsize, dtype)
     start = -room.ctypes.data % LINE // dtype.itemsize
-    return room[start : start + int(np.prod(shape))].reshape(shape)
+    return room[start : start + size].reshape(shape)
 
 
 class Vectors:
@@ -317,16 +378,6 @@ def pad(n_features):
     24
     """
     return -(-n_features // UNROLL) * UNROLL
-
-
-class Threads(NamedTuple):
-    """How many threads there are, and a ``map`` that hands calls to them."""
-
-    n: int
-    map: Callable
-
-
-ONE_THREAD = Threads(1, map)
 
 
 @contextmanager

@@ -228,14 +228,15 @@ class Batch(NamedTuple):
     loss: np.ndarray
     C: np.ndarray
     tau: np.ndarray
+    lanes: np.ndarray
 
 
 @njit(cache=True, error_model="numpy")
-def make_batch(n):
+def make_batch(n, n_classes):
     """Memory for a batch of at most ``n`` constraints."""
     return Batch(
         np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
+        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((5, n_classes)),
     )  # fmt: skip
 
 
@@ -249,7 +250,7 @@ def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
     """
     n = order.shape[0] if order.shape[0] > 0 else y.shape[0]
     most = min(batch_size, max(1, n)) * n_walls(rule)
-    batch, A, work = make_batch(most), np.zeros((most, most)), make_workspace(most)
+    batch, A, work = make_batch(most, state.weights.shape[1]), np.zeros((most, most)), make_workspace(most)
     size = losses = 0.0
     for start in range(0, n, batch_size):
         before = state.counts[N_SEEN]
@@ -264,16 +265,15 @@ def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
     return size, losses
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def gather(rows, y, order, C, rule, asking, state, trace, batch, start, stop):
     """Score a group, ask for labels and collect its constraints: their number, a finiteness check, the losses' sum."""
     data, indices, indptr, base, norm_one, _ = rows
     query, draws, delta, rate, budget = asking
     W, _, counts = state
     w, n_classes = W.ravel(), W.shape[1]
-    lanes = np.empty((5, n_classes))
+    lanes, walls = batch.lanes, n_walls(rule)
     scores = lanes[4]
-    walls = n_walls(rule)
     m, finite, losses = np.int64(0), 0.0, 0.0  # a plain 0 would have all that is called with it compiled once more
     for t in range(start, stop):
         i = order[t] if order.shape[0] > 0 else t
@@ -325,7 +325,7 @@ def gather(rows, y, order, C, rule, asking, state, trace, batch, start, stop):
     return m, finite, losses
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def fill_gram(rows, order, batch, m, A):
     """Inner products of the directions of ``m`` constraints into ``A``."""
     data, indices, indptr, base, norm_one, _ = rows
@@ -341,11 +341,12 @@ def fill_gram(rows, order, batch, m, A):
             A[k, l] = A[l, k] = both * product(data, indices, indptr, base, i, j, norm_one) if both != 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def apply(rows, order, state, trace, batch, m, A, before):
     """Move the weights by the solved steps; returns the sum of the norms of the moves."""
     data, indices, indptr, base, _, step_one = rows
     W, drift, counts = state
+    w, v = W.ravel(), drift.ravel()  # the only column, of two classes and of regression
     size = 0.0
     for k in range(m):
         t, tau = batch.when[k], batch.tau[k]
@@ -358,11 +359,15 @@ def apply(rows, order, state, trace, batch, m, A, before):
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
         size += abs(tau * max(1, before if drift.shape[1] > 0 else 1)) * np.sqrt(A[k, k])
         move = batch.side[k] * tau
+        if W.shape[1] == 1:
+            add(data, indices, indptr, base, i, step_one, move, w)
+            if drift.shape[1] > 0:
+                add(data, indices, indptr, base, i, step_one, move * before, v)
+            continue
         for sign, column in ((1.0, batch.right[k]), (-1.0, batch.wrong[k])):
-            if column >= 0:
-                add(data, indices, indptr, base, i, step_one, sign * move, W[:, column])
-                if drift.shape[1] > 0:
-                    add(data, indices, indptr, base, i, step_one, sign * move * before, drift[:, column])
+            add(data, indices, indptr, base, i, step_one, sign * move, W[:, column])
+            if drift.shape[1] > 0:
+                add(data, indices, indptr, base, i, step_one, sign * move * before, drift[:, column])
     return size
 
 

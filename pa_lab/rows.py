@@ -199,7 +199,7 @@ def is_zero(data, indptr, base, i):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def product(data, indices, indptr, base, i, k, norm_one):
     """``x_i . x_k`` plus what the constant feature adds; CSR rows with sorted indices.
 

@@ -236,7 +236,7 @@ CASES = {
         ValueError,
         ["X must be symmetric", "differ by 4"],
     ),
-    "kernel None": (kernel_options(kernel=lambda a, b: None), ValueError, ["kernel must return", "(3, 3)", "got ()"]),
+    "kernel None": (kernel_options(kernel=lambda a, b: None), ValueError, ["kernel must return", "(3, 3)", "got ("]),
     "kernel shape": (kernel_options(kernel=lambda a, b: T), ValueError, ["kernel must return", "(3, 3)", "got (3,)"]),
     "kernel, NaN": (kernel_options(X * NAN), ValueError, ["Input X contains NaN"]),
     "kernel, no classes": (lambda: KernelPAClassifier().partial_fit(X, Y), ValueError, ["classes must be passed"]),

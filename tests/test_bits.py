@@ -1,6 +1,7 @@
 """The same bytes of results whatever the number of processes and threads."""
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,54 @@ def expected(tmp_path_factory):
 def test_results_are_the_same_bytes(expected, tmp_path, processes, threads):
     assert saved(tmp_path, processes, threads) == expected
     assert expected.count(b'"auc"') == 8
+
+
+# ---------------------------------------------------------------- other processors
+
+KERNELS = """
+import hashlib
+import sys
+import numpy as np
+from pa_lab import KernelPAClassifier, KernelPARegressor
+
+n_jobs = int(sys.argv[1])
+rng = np.random.default_rng(0)
+X = rng.normal(size=(700, 9))
+y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=700) > 0).astype(int)
+shared = {"gamma": 0.1, "coef0": 0.5, "max_iter": 2, "n_jobs": n_jobs}
+models = {kernel: KernelPAClassifier(kernel=kernel, **shared)
+          for kernel in ("linear", "poly", "sigmoid", "rbf", "laplacian")}
+models["averaged"] = KernelPAClassifier(average=True, shuffle=True, random_state=0, **shared)
+models["regression"] = KernelPARegressor(variant="PA-II", **shared)
+for policy in ("removal", "nearest", "projection"):
+    models[policy] = KernelPAClassifier(budget=60, budget_policy=policy, **shared)
+for norm in ("kernel", "euclidean"):
+    models["landmarks " + norm] = KernelPAClassifier(landmarks=150, landmark_norm=norm, **shared)
+for name, model in models.items():
+    for dtype in (np.float64, np.float32):
+        rows = X.astype(dtype)
+        model.fit(rows, y)
+        scores = model.predict(rows) if name == "regression" else model.decision_function(rows)
+        digest = hashlib.sha256(model.dual_coef_.tobytes() + scores.tobytes()).hexdigest()
+        print(name, dtype.__name__, len(model.support_), digest)
+"""
+
+
+def digests(folder, cpu, n_jobs=1, blas="Haswell"):
+    setting = {"NUMBA_CACHE_DIR": str(folder), "OPENBLAS_CORETYPE": blas, "OPENBLAS_NUM_THREADS": str(n_jobs)}
+    if cpu != "host":
+        setting |= {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""}
+    run = subprocess.run([sys.executable, "-W", "error", "-c", KERNELS, str(n_jobs)], capture_output=True, text=True,
+                         env=os.environ | setting, timeout=600, check=False)  # fmt: skip
+    assert run.returncode == 0 and not run.stderr, run.stderr
+    return run.stdout
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="these are names of x86 processors")
+def test_kernel_models_are_the_same_bits_on_every_processor(tmp_path):
+    """Compiled for the oldest 64-bit processors, for AVX2 and for this one, with one thread and with two."""
+    expected = digests(tmp_path / "host", "host")
+    assert expected.count("\n") == 24
+    assert digests(tmp_path / "host", "host", n_jobs=2, blas="SkylakeX") == expected
+    assert digests(tmp_path / "haswell", "haswell", blas="Zen") == expected
+    assert digests(tmp_path / "old", "x86-64", n_jobs=2, blas="Prescott") == expected

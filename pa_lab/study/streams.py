@@ -97,7 +97,7 @@ def errors(decision: np.ndarray, y: np.ndarray) -> dict[str, float]:
     return {"early": float(wrong[tenth : 2 * tenth].mean()), "error": float(wrong[2 * tenth :].mean())}
 
 
-def by_block(decision: np.ndarray, y: np.ndarray, rows: int = 1000) -> np.ndarray:
+def by_block(decision: np.ndarray, y: np.ndarray, rows: int = 500) -> np.ndarray:
     """Return the percentage of mistakes in each full block of rows after the second tenth of a stream.
 
     >>> by_block(np.ones(10), np.array([1, -1, 1, 1, 1, 1, 1, 1, -1, -1]), rows=4).tolist()
