@@ -394,9 +394,9 @@ class Budget(Expansion):
         self.spare = tuple(np.empty((0, 0)) for _ in self.matrices)
         self.forked = self.shares = False
 
-    def fork(self):
+    def fork(self, first, n_rows):
         """Return a model that learns on; it shares ``K`` and ``Q`` up to its first exchange."""
-        new = super().fork()
+        new = super().fork(first, n_rows)
         new.held = Held(*(array.copy() for array in self.held))
         new.W, new.forked, new.shares = new.held.W, True, True
         if self.matrices and not len(self.spare[0]):

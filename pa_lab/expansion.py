@@ -74,11 +74,17 @@ class Expansion:
             return self.last
         return self.last - self.drift[: self.vectors.n] / max(n_seen, 1)
 
-    def fork(self):
-        """Return a model that learns on and leaves this one as it is, with which it shares what it only adds to."""
+    def fork(self, first, n_rows):
+        """Return a model that learns from ``n_rows`` rows, from number ``first`` on, and leaves this one as it is.
+
+        The two share what is only added to.
+        """
         new = copy.copy(self)
         new.vectors = self.vectors.fork()
         return new
+
+    def forget_rows(self):
+        """Drop what was needed only as long as the rows of this call could come again."""
 
     def _run(self, gram, base, block):
         """Run the linear pass over rows known by their inner products.
@@ -95,36 +101,41 @@ class Expansion:
 class Growing(Expansion):
     """The exact expansion: every example that moved the hypothesis is kept.
 
-    ``places`` says where the examples of this call stand; those of earlier calls never come again.
+    ``places`` says where the rows of this call stand among the vectors, -1 for those that do not; the first of them is
+    number ``first`` of the stream. Rows of earlier calls never come again.
     """
 
-    def __init__(self, kernel, n_features, n_outputs, average):
+    def __init__(self, kernel, n_features, n_outputs, average, n_rows):
         super().__init__(kernel, n_features, n_outputs, average)
-        self.places = {}
+        self.first, self.places = 0, np.full(n_rows, -1, np.int32)
 
-    def fork(self):
-        """Return a model that learns on; weights of vectors held now do not change any more."""
-        new = super().fork()
-        new.places = {}
+    def fork(self, first, n_rows):
+        """Return a model that learns on; the weights of the vectors held now do not change any more."""
+        new = super().fork(first, n_rows)
+        new.first, new.places = first, np.full(n_rows, -1, np.int32)
         return new
+
+    def forget_rows(self):
+        """Drop the places of the rows."""
+        self.places = np.empty(0, np.int32)
 
     def learn(self, block):
         """Pass a block through the learner and keep the examples that moved the hypothesis."""
         base = self.kernel.scores(block.X, self.vectors, self.last, block.threads)
         move, drift, sums = self._run(self.kernel.gram(block.X, block.ids, block.threads), base, block)
         moved = np.flatnonzero(move.any(axis=1))
-        at = np.array([self.places.get(number, -1) for number in block.ids[moved].tolist()], np.int64)
-        self._add(block, moved[at < 0], at)
-        self.W[at] += move[moved]
-        self.drift[at] += drift[moved]
+        rows = block.ids[moved] - self.first
+        new = self.places[rows] < 0
+        self._add(block, moved[new])
+        self.W[self.places[rows]] += move[moved]
+        self.drift[self.places[rows]] += drift[moved]
         return sums
 
-    def _add(self, block, rows, at):
-        """Append examples with weights of 0, and fill in their places where ``at`` is -1."""
+    def _add(self, block, rows):
+        """Append examples of a block, with weights of 0."""
         n, end = self.vectors.n, self.vectors.n + len(rows)
-        at[at < 0] = np.arange(n, end)
         self.vectors.put(np.arange(n, end), block.X[rows], block.ids[rows])
-        self.places.update(zip(block.ids[rows].tolist(), range(n, end), strict=True))
+        self.places[block.ids[rows] - self.first] = np.arange(n, end)
         self.W, self.drift = with_room(self.W, end), with_room(self.drift, end)
         self.W[n:end] = self.drift[n:end] = 0.0
 
@@ -150,9 +161,9 @@ class Landmarks(Expansion):
         self.vectors.put(np.arange(len(keep)), rows[keep], ids[keep])
         self.W, self.drift = np.zeros((len(keep), n_outputs)), np.zeros((len(keep), self.drift.shape[1]))
 
-    def fork(self):
+    def fork(self, first, n_rows):
         """Return a model that learns on, with weights of its own."""
-        new = super().fork()
+        new = super().fork(first, n_rows)
         new.W, new.drift = self.W.copy(), self.drift.copy()
         return new
 
@@ -255,10 +266,10 @@ def invert_lower(L):
 
 
 def with_room(A, n):
-    """Return ``A`` with at least ``n`` rows, new ones 0; room grows by half, so that appending is cheap on average."""
+    """Return ``A`` with at least ``n`` rows, new ones 0; room grows by a quarter, so that appending is cheap."""
     if n <= len(A):
         return A
-    out = np.zeros((max(n, len(A) + len(A) // 2), A.shape[1]))
+    out = np.zeros((max(n, len(A) + len(A) // 4), A.shape[1]))
     out[: len(A)] = A
     return out
 

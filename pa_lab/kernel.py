@@ -73,7 +73,7 @@ class KernelModel(OnlineEstimator):
             return Landmarks(kernel, rows, ids, self._n_outputs, self.average, self.landmark_norm)
         if self.budget is not None:
             return Budget(kernel, X.shape[1], self._n_outputs, self.budget, POLICIES.index(self.budget_policy))
-        return Growing(kernel, X.shape[1], self._n_outputs, self.average)
+        return Growing(kernel, X.shape[1], self._n_outputs, self.average, X.shape[0])
 
     def _gamma(self, X):
         if not isinstance(self.gamma, str):
@@ -97,34 +97,35 @@ class KernelModel(OnlineEstimator):
             return rows, np.full(len(rows), -1)
         if m > X.shape[0]:
             raise ValueError(f"landmarks={m} is more than the {X.shape[0]} rows they are drawn from.")
+        first = order if len(order) else np.arange(min(X.shape[0], 10 * m))
         if self.landmark_choice == "start":
-            return dense(X[order[:m]]), order[:m]
+            return dense(X[first[:m]]), first[:m]
         if self.kernel == "precomputed":
             raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
         seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
-        return cluster_means(dense(X[order[: 10 * m]]), m, seed), np.full(m, -1)
+        return cluster_means(dense(X[first[: 10 * m]]), m, seed), np.full(m, -1)
 
     # ---- learning and scoring
 
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is found in the scores
     def _make_pass(self, X, y, order, C, rule, asking, counts, trace):
         """Pass the rows through the model, block by block."""
-        order = order if len(order) else np.arange(X.shape[0])
+        n = len(order) or X.shape[0]
         if self._model is None:
             self._model = self._empty_model(X, order)
         elif self._model is self._undo.attributes.get("_model"):
-            self._model = self._model.fork()
-        size = self._model.block
-        sums, step = np.zeros(2), max(self.batch_size, size // self.batch_size * self.batch_size)
+            self._model = self._model.fork(self._passed, X.shape[0])
+        step = max(self.batch_size, self._model.block // self.batch_size * self.batch_size)
         one_vs_rest = getattr(self, "multi_class", "direct") == "ovr"
+        sums = np.zeros(2)
         with use_threads(self.n_jobs) as threads:
-            for at in range(0, len(order), step):
-                part = slice(at, at + step)
-                rows = order[part]
+            for at in range(0, n, step):
+                part = slice(at, min(at + step, n))
+                rows = order[part] if len(order) else part
+                draws = asking._replace(draws=asking.draws[part])
                 sums += self._model.learn(
-                    Block(dense(X[rows]), self._passed + rows, y[rows], C[rows], rule,
-                          asking._replace(draws=asking.draws[part]), counts, trace[part], self.batch_size,
-                          one_vs_rest, self._undo, threads)
+                    Block(dense(X[rows]), self._passed + np.r_[rows], np.array(y[rows]), C[rows], rule, draws, counts,
+                          trace[part], self.batch_size, one_vs_rest, self._undo, threads)
                 )  # fmt: skip
                 self._refuse_unless_finite(sums[0], X)
         self._refuse_unless_finite(self._model.predicting(counts[N_SEEN]).sum(), X)
@@ -132,12 +133,15 @@ class KernelModel(OnlineEstimator):
 
     def _learn_rows(self, X, y, *args, **kwargs):
         super()._learn_rows(X, y, *args, **kwargs)
-        self._passed += X.shape[0]
-        return self
+        return self._end_call(X)
 
     def _learn_passes(self, X, y, *args):
         super()._learn_passes(X, y, *args)
+        return self._end_call(X)
+
+    def _end_call(self, X):
         self._passed += X.shape[0]
+        self._model.forget_rows()
         return self
 
     @np.errstate(over="ignore", invalid="ignore")

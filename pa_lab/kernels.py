@@ -302,8 +302,8 @@ def zeros(shape, dtype):
 class Vectors:
     """The vectors of a sum of kernel functions, in memory of their own, and their numbers in the stream.
 
-    ``n`` vectors lie in tiles, feature by feature; ``ids`` are their numbers. Room grows by chunks half as large as
-    all before, so that no vector is ever moved.
+    ``n`` vectors lie in tiles, feature by feature; ``ids`` are their numbers. Room grows by chunks a quarter as
+    large as all before, so that no vector is ever moved.
 
     Examples
     --------
@@ -346,7 +346,7 @@ class Vectors:
             return
         self.n = max(self.n, int(places.max()) + 1)
         while len(self._ids) < self.n:
-            chunk = zeros((max(1, len(self._ids) // TILE // 2), pad(self.n_features), TILE), self.dtype)
+            chunk = zeros((max(1, len(self._ids) // TILE // 4), pad(self.n_features), TILE), self.dtype)
             self.starts.append(len(self._ids))
             self.chunks.append(chunk)
             self._ids = np.concatenate([self._ids, np.full(TILE * len(chunk), -1)])
