@@ -195,12 +195,14 @@ def parameters_of(path):
     except SyntaxError as error:
         raise BuildError(f"{path.name}: the cell with its parameters is not Python: {error}") from error
     settings = {}
-    for line in (line for line in lines if isinstance(line, ast.Assign)):
-        names = [node.id for target in line.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-        settings |= dict.fromkeys(names)
-        if len(names) == 1:
-            with contextlib.suppress(ValueError, TypeError):
-                settings[names[0]] = ast.literal_eval(line.value)
+    for line in (line for line in lines if isinstance(line, ast.Assign | ast.AugAssign | ast.AnnAssign)):
+        targets = line.targets if isinstance(line, ast.Assign) else [line.target]
+        names = [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        value = None
+        with contextlib.suppress(AttributeError, TypeError, ValueError):
+            value = ast.literal_eval(line.value)
+            value = settings[names[0]] + value if isinstance(line, ast.AugAssign) else value
+        settings |= dict.fromkeys(names, value if len(names) == 1 else None)
     return settings
 
 
@@ -268,29 +270,38 @@ def run(source, target, parameters=None):
     """Run a notebook into `target`, in the folder of `source` as Jupyter does; return the seconds it took."""
     start = time.perf_counter()
     target.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(read(source), target)
-    place = str(target).replace("{", "{{").replace("}", "}}")  # papermill fills in parameters here
-    try:
-        notebook = papermill.execute_notebook(
-            *(place, place, parameters),
-            kernel_name=KERNEL["name"],
-            cwd=source.parent,
-            progress_bar={"desc": source.stem},
-            coalesce_streams=True,  # how prints are cut into pieces depends on timing
-            extra_arguments=["--log-level=ERROR"],
-        )
-    except PapermillExecutionError as error:
-        where = f"cell {error.cell_index + 1} (In [{error.exec_count}])"
-        trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error.traceback))
-        what = f"{indent(error.source, 8)}\n\n{indent(trace)}"
-        raise BuildError(f"{source.name} failed in {where}, which starts:\n\n{what}") from None
-    except Exception as error:  # the kernel died or did not start
-        cells = enumerate(nbformat.read(target, 4).cells, 1)
-        ended = [i for i, cell in cells if cell.metadata.get("papermill", {}).get("end_time")]
-        where = f" in cell {ended[-1]}" if ended else ""
-        raise BuildError(f"{source.name} stopped{where}: {type(error).__name__}: {error}") from error
+    for attempts_left in (2, 1, 0):
+        nbformat.write(read(source), target)
+        try:
+            notebook = execute(source.parent, target, parameters)
+            break
+        except PapermillExecutionError as error:
+            where = f"cell {error.cell_index + 1} (In [{error.exec_count}])"
+            trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error.traceback))
+            what = f"{indent(error.source, 8)}\n\n{indent(trace)}"
+            raise BuildError(f"{source.name} failed in {where}, which starts:\n\n{what}") from None
+        except Exception as error:  # the kernel died or did not start
+            cells = [cell.metadata.get("papermill", {}) for cell in nbformat.read(target, 4).cells]
+            if attempts_left and not any(cell.get("start_time") for cell in cells):
+                continue  # another process took one of the ports that the kernel was to use
+            ended = [number for number, cell in enumerate(cells, 1) if cell.get("end_time")]
+            where = f" in cell {ended[-1]}" if ended else ""
+            raise BuildError(f"{source.name} stopped{where}: {type(error).__name__}: {error}") from error
     nbformat.write(cleaned(notebook, target.parents[1]), target)
     return time.perf_counter() - start
+
+
+def execute(folder, target, parameters):
+    """Run a notebook in place, with `folder` as its working directory, and return it."""
+    place = str(target).replace("{", "{{").replace("}", "}}")  # papermill fills in parameters here
+    return papermill.execute_notebook(
+        *(place, place, parameters),
+        kernel_name=KERNEL["name"],
+        cwd=folder,
+        progress_bar={"desc": target.stem},
+        coalesce_streams=True,  # how prints are cut into pieces depends on timing
+        extra_arguments=["--log-level=ERROR"],
+    )
 
 
 def indent(text, lines=None):
@@ -299,7 +310,7 @@ def indent(text, lines=None):
 
 
 def cleaned(notebook, stage):
-    """Strip what differs from run to run or from machine to machine: times, paths, Python's version."""
+    """Strip what differs from run to run or from machine to machine: times, paths, addresses, versions."""
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
     for cell in notebook.cells:
         for key in ("papermill", "execution", "ExecuteTime"):
@@ -307,19 +318,20 @@ def cleaned(notebook, stage):
         if not cell.metadata.get("tags"):
             cell.metadata.pop("tags", None)
         if cell.get("outputs"):
-            cell.outputs = nbformat.from_dict(without_path(cell.outputs, f"{stage}/"))
+            cell.outputs = nbformat.from_dict(normalized(cell.outputs, f"{stage}/"))
     return notebook
 
 
-def without_path(value, path):
-    """Return an output of a notebook with a path taken out of its texts, also where it stands quoted."""
+def normalized(value, path):
+    """Return an output of a notebook without a path, also where it stands quoted, and without addresses in memory."""
     if isinstance(value, dict):
-        return {key: without_path(part, path) for key, part in value.items()}
+        return {key: normalized(part, path) for key, part in value.items()}
     if isinstance(value, list):
-        return [without_path(part, path) for part in value]
+        return [normalized(part, path) for part in value]
     if isinstance(value, str):
         for form in {path, repr(path)[1:-1], json.dumps(path)[1:-1], html.escape(path)}:
             value = value.replace(form, "")
+        value = re.sub(r" at 0x[0-9a-f]{6,}", " at ADDRESS", value)  # as tests/nbval_sanitize.cfg has it
     return value
 
 

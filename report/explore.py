@@ -137,8 +137,12 @@ TOPICS = (
             )
         ),
         lines=tuple(
-            Line(name, f"{rows}, {weights} weights",
-                 {"order": order, "weights": weights, "asking": asking, "score": "{score}"}, asking)
+            Line(
+                name,
+                f"{rows}, {weights} weights",
+                {"order": order, "weights": weights, "asking": asking, "score": "{score}"},
+                asking,
+            )
             for rows, order in (("shuffled rows", "shuffled"), ("file order", "file"))
             for weights in ("averaged", "last")
             for name, asking in (

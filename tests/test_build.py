@@ -185,10 +185,10 @@ def test_what_is_changed_during_the_run_is_not_overwritten(built, name):
 
 
 def test_no_path_stays_in_a_notebook_whatever_its_letters(script):
-    output = nbformat.v4.new_output("stream", text="/data/josé/build/report/results/x.json")
+    output = nbformat.v4.new_output("stream", text="/data/josé/build/report/results/x.json <Table at 0x7f0123456789>")
     cell = nbformat.v4.new_code_cell(outputs=[output])
     cleaned = script.cleaned(nbformat.v4.new_notebook(cells=[cell]), Path("/data/josé/build"))
-    assert cleaned.cells[0].outputs[0].text == "report/results/x.json"
+    assert cleaned.cells[0].outputs[0].text == "report/results/x.json <Table at ADDRESS>"
 
 
 def parameters(project, source):
@@ -199,9 +199,12 @@ def parameters(project, source):
 
 
 def test_data_sets_are_those_that_the_parameters_name(project, script, monkeypatch):
-    path = parameters(project, 'data_sets = ["ijcnn1"]\nC, other = 1.0, "a9a"  # w8a\nn_rows = 2**10')
+    source = 'data_sets = ["ijcnn1"]\nC, other = 1.0, "a9a"  # w8a\nn_rows = 2**10\nimport os\nprint(os)'
+    path = parameters(project, source)
     settings = script.settings_of([path])
     assert settings == {path: {"data_sets": ["ijcnn1"], "C": None, "other": None, "n_rows": None}}
+    longer = parameters(project, 'data_sets = ["ijcnn1"]\ndata_sets += ["a9a"]\nseed: int = 1')
+    assert script.parameters_of(longer) == {"data_sets": ["ijcnn1", "a9a"], "seed": 1}
     here = {"ijcnn1": "folder", "a9a": None}
     monkeypatch.setattr(script.store, "_stand_in", False)
     monkeypatch.setattr(script.datasets, "available", here.get)
@@ -280,6 +283,24 @@ def test_a_torn_publication_is_completed_by_whatever_runs_next(built, script, op
     assert "A killed run had published only some of its files; this is completed now." in run.stdout
     shutil.rmtree(built / "build")
     assert contents(built) == expected
+
+
+def test_a_kernel_that_does_not_start_is_tried_again(project, script, monkeypatch):
+    """Its ports are chosen first and taken later, so that another process may come between."""
+    source, target = project / "notebooks" / "02_toy.ipynb", project / "build" / "notebooks" / "02_toy.ipynb"
+    execute, errors = script.execute, [RuntimeError("Kernel died before replying to kernel_info")] * 4
+
+    def failing(*arguments):
+        if errors:
+            raise errors.pop()
+        return execute(*arguments)
+
+    monkeypatch.setenv("PA_LAB_OUTPUT", str(project / "build"))
+    monkeypatch.setattr(script, "execute", failing)
+    with pytest.raises(script.BuildError, match=r"02_toy\.ipynb stopped: RuntimeError: Kernel died before"):
+        script.run(source, target)
+    assert script.run(source, target) > 0
+    assert errors == [] and nbformat.read(target, 4).cells[-1].outputs
 
 
 def test_letters_that_mean_something_elsewhere_may_stand_in_the_path(tmp_path):

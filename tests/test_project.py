@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import pa_lab
+from build import parameters_of
 from pa_lab import datasets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -184,15 +185,10 @@ def test_a_notebook_is_as_the_build_leaves_it(path):
 @each_notebook
 def test_a_notebook_names_the_data_sets_it_loads_in_its_parameters(path):
     """Those it names anywhere in its code, so that the build looks for all of them before it starts."""
-    quoted, declared = set(), set()
-    for cell in code_cells(path):
-        tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
-        quoted |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-        if "parameters" in cell.metadata.get("tags", []):
-            lines = [line for line in tree.body if isinstance(line, ast.Assign)]
-            named = [ast.literal_eval(line.value) for line in lines if ast.unparse(line.targets[0]) == "data_sets"]
-            declared = {name for names in named for name in names}
-    known = set(datasets.names())
+    sources = (re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M) for cell in code_cells(path))
+    nodes = (node for source in sources for node in ast.walk(ast.parse(source)))
+    quoted = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    known, declared = set(datasets.names()), set(parameters_of(path).get("data_sets", []))
     assert declared <= known
     assert quoted & known <= declared
 

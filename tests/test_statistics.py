@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pa_lab.study import statistics
 from pa_lab.study.statistics import corrected_t_test, paired, sign_permutation_test, summarize
 
 # ---------------------------------------------------------------- means and intervals
@@ -96,14 +95,6 @@ def test_without_test_rows_it_is_the_paired_t_test():
 def test_equal_scores_tell_nothing():
     assert corrected_t_test([0.0, 0.0, 0.0])["t"] == 0.0
     assert corrected_t_test([0.5, 0.5, 0.5])["p"] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "word"), [(-0.1, 0.2, "does not tell"), (0.1, 0.2, "higher"), (-0.2, -0.1, "lower")]
-)
-def test_words_follow_the_interval(low, high, word):
-    test = {"mean": (low + high) / 2, "low": low, "high": high}
-    assert word in statistics.in_words(test, "PA-I", "PA", "F1")
 
 
 def test_differences_in_two_dimensions_are_refused():

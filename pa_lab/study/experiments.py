@@ -18,7 +18,6 @@ import pandas as pd
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
@@ -161,47 +160,6 @@ def _score_fold(method, fold, estimators, parameters, X, y, splits):
     return rows
 
 
-def tune_and_fit(
-    estimators: Estimators,
-    values: Sequence[float],
-    X: Matrix,
-    y: np.ndarray,
-    score: str | list[str] = "f1",
-    folds: int = 3,
-    seed: int = 0,
-) -> dict:
-    """Choose C for each named estimator by stratified cross-validation on these rows, then fit it on all of them.
-
-    Parameters
-    ----------
-    estimators : dict of str to estimator. What to tune. PA, on which C has no effect, is only fitted.
-    values : sequence of float. What to try for C.
-    X, y : arrays of shape (n, d) and (n,)
-    score : str or list of str, default="f1"
-        Which of ``METRICS`` to maximise. Among equally good values of C the smallest is taken.
-    folds : int, default=3
-    seed : int, default=0. Seed of the folds.
-
-    Returns a dict of fitted copies by name, or by (name, score) if ``score`` is a list. The chosen value is their
-    ``C``.
-    """
-    splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
-    wanted = [score] if isinstance(score, str) else score
-    tuned = {}
-    for name, estimator in estimators.items():
-        if getattr(estimator, "variant", None) == "PA":
-            best = dict.fromkeys(wanted, values[0])
-        else:
-            rows = []
-            for fold in range(folds):
-                rows += _score_fold(name, fold, estimators, grid(C=values), X, y, splits)
-            best = pd.DataFrame(rows).groupby("C")[wanted].mean().idxmax()  # rising C, so the first of equals
-        for by in wanted:
-            key = name if isinstance(score, str) else (name, by)
-            tuned[key] = clone(estimator).set_params(C=float(best[by])).fit(X, y)
-    return tuned
-
-
 def best_C(curves: pd.DataFrame, score: str, by: str | list[str] = "method") -> pd.Series:
     """Return the C with the highest mean of a score in each group of `tuning_curves`; among equals the smallest.
 
@@ -244,27 +202,6 @@ def progressive(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray, eve
         model.partial_fit(X[start : start + every], y[start : start + every], **options)
         rows.append((model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_queries_))
     return pd.DataFrame(rows, columns=["seen", "mistakes", "updates", "queries"])
-
-
-def permuted_runs(estimators: Estimators, X: Matrix, y: np.ndarray, runs: int = 20, n_jobs: int = -1) -> pd.DataFrame:
-    """Run one pass of each named `PAClassifier` over the rows in random orders, the same orders for each.
-
-    Parameters
-    ----------
-    estimators : dict of str to PAClassifier
-    X, y : arrays of shape (n, d) and (n,)
-    runs : int, default=20. Number of orders; their seeds are 0, 1, ...
-
-    Returns a frame with columns ``method``, ``seed``, ``mistake_rate`` and ``updates``, one row per run.
-    """
-    settings = grid(method=list(estimators), seed=range(runs))
-    return sweep(_permuted_run, settings, n_jobs, "orders", estimators=estimators, X=X, y=y)
-
-
-def _permuted_run(method, seed, estimators, X, y):
-    order = np.random.default_rng(seed).permutation(len(y))
-    model = clone(estimators[method]).fit(X[order], y[order])
-    return {"mistake_rate": model.n_mistakes_ / len(y), "updates": model.n_updates_}
 
 
 def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.DataFrame:

@@ -1,8 +1,8 @@
 """Slow fits of support vector machines, kept between runs as plain arrays in the cache folder.
 
 A fit is found again by the content of the model's parameters, the rows and the labels. What is kept are arrays and
-their checksum. Nothing in the folder is executed when it is read, so who can write there can at most have a fit
-repeated.
+their checksum. Nothing in the folder is executed when it is read: who can write there can change numbers, and cannot
+run code.
 """
 
 import functools

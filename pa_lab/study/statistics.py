@@ -174,33 +174,3 @@ def sign_permutation_test(differences: Sequence[float], n: int = 100_000, seed: 
     rejected = patterns // 40  # 2.5 % at either end
     low, high = (means[rejected - 1], means[-rejected]) if rejected else (-np.inf, np.inf)
     return {"mean": float(differences.mean()), "low": float(low), "high": float(high), "p": p}
-
-
-def standard_errors_apart(ours: Sequence[float], published: float, sd: float, n: int, digits: int) -> float:
-    """Return how far the mean of our runs lies from a published mean, in standard errors of the difference.
-
-    Parameters
-    ----------
-    ours : array of shape (k,). Our runs.
-    published, sd : float. The published mean and standard deviation.
-    n : int. Number of runs behind the published mean.
-    digits : int. Decimals printed. Rounding to them adds a uniform error, whose variance counts too.
-
-    >>> round(standard_errors_apart([1.0, 2.0, 3.0], 1.0, 1.0, 3, 6), 3)
-    1.225
-    """
-    rounding = 10.0 ** (-2 * digits) / 12
-    error = np.sqrt(np.var(ours, ddof=1) / len(ours) + sd**2 / n + rounding)
-    return float((np.mean(ours) - published) / error)
-
-
-def in_words(test: dict[str, float], first: str, second: str, score: str) -> str:
-    """State in a sentence whether the interval of a difference ``first - second`` separates the two.
-
-    >>> in_words(corrected_t_test([0.1, 0.2, 0.3]), "PA-I", "PA", "F1")
-    'F1 does not tell PA-I from PA (+0.200, 95 % interval -0.048 to +0.448).'
-    """
-    numbers = f"({test['mean']:+.3f}, 95 % interval {test['low']:+.3f} to {test['high']:+.3f})"
-    if test["low"] <= 0 <= test["high"]:
-        return f"{score} does not tell {first} from {second} {numbers}."
-    return f"{score} is {'higher' if test['mean'] > 0 else 'lower'} for {first} than for {second} {numbers}."

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import Bunch
 
 import pa_lab
 
 if TYPE_CHECKING:
     import matplotlib.figure
+    from sklearn.utils import Bunch
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
@@ -81,7 +81,9 @@ def atomic_write(path: str | Path, content: bytes | str) -> Path:
     return path
 
 
-def save_results(name: str, values: dict, *, data: Iterable[Bunch] = (), seeds: int | list[int] | None = None) -> Path:
+def save_results(
+    name: str, values: dict, *, data: "Iterable[Bunch]" = (), seeds: int | list[int] | None = None
+) -> Path:
     """Add numbers to those of a notebook in `report/results/NAME.json`, with where they come from; return the path.
 
     A notebook saves each result where it is made. The first call of a process starts the file anew, and every later
