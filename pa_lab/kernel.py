@@ -1,8 +1,12 @@
 """Kernel passive-aggressive learners: the linear learners with inner products replaced by a kernel ``k(x, s)``.
 
-How a weighted sum of kernel functions is held, and how a stream passes through it, is in `pa_lab.expansion` (growing,
-landmarks) and `pa_lab.budget`; here are the estimators. There is no intercept: to have one, add a constant to the
-kernel.
+How a weighted sum of kernel functions is held and learnt is in `pa_lab.expansion` (growing, landmarks) and
+`pa_lab.budget`, how it is computed in `pa_lab.kernels`; here are the estimators. There is no intercept: to have one,
+add a constant to the kernel.
+
+The same rows give the same bits on every processor and with any number of threads. Three things can differ in the last
+digits, as they are not computed here: the values of a callable kernel, a precomputed matrix, and the cluster means of
+``landmark_choice="kmeans"``.
 """
 
 import warnings
@@ -242,41 +246,48 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         As in `PAClassifier`. ``average`` and ``batch_size > 1`` do not go with ``budget``.
     kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
         As in scikit-learn. A callable takes two arrays of rows and returns the matrix of kernel values. With
-        "precomputed", `fit` takes the square matrix of the training rows and `predict` a row of kernel values with all
-        of these for each new one. The exact step needs a positive semidefinite kernel, which "sigmoid" is not always.
+        "precomputed", `fit` takes the square matrix of kernel values of the training rows, and `predict` one row for
+        each new example: its kernel values with all training rows. The exact step needs a positive semidefinite
+        kernel, which "sigmoid" is not always.
     gamma : {"scale", "auto"} or float > 0, default="scale"
         Factor in all kernels but "linear"; "scale" is ``1 / (n_features * X.var())`` and "auto" ``1 / n_features``,
         taken from the rows of the first call.
-    degree, coef0
-        Of "poly" (and ``coef0`` of "sigmoid"), a whole number >= 0 and a number.
+    degree : int >= 0, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
     landmarks : int >= 1, array of shape (m, n_features) or None, default=None
-        Hold the hypothesis in the span of this many rows, or of these rows; with "precomputed", of rows of these
-        numbers. Landmarks that the others span up to rounding are left out.
+        Keep the hypothesis in the span of this many rows, or of the rows given; with "precomputed", give the numbers
+        of the rows. Landmarks that the others span up to rounding are left out.
     landmark_choice : {"start", "kmeans"}, default="start"
-        A number of landmarks means so many first rows of the stream, or the means of so many clusters among its
-        first ``10 m`` rows; the first call must have the rows.
+        Which rows an integer stands for: the first ones of the stream, or the means of so many clusters of its first
+        ``10 m`` rows. All of them must be in the first call.
     landmark_norm : {"kernel", "euclidean"}, default="kernel"
-        The step changes least in the kernel's norm, and is then the exact step in the span,
-        ``tau = loss / (k' K^-1 k [+ 1/(2C)])``; or in that of the coefficients, which treats the row ``k`` of kernel
-        values as features.
+        The norm in which a step changes the hypothesis least. With "kernel" it is the exact step in the span,
+        ``tau = loss / (k' K^-1 k [+ 1/(2C)])``. With "euclidean" the row ``k`` of kernel values serves as features of
+        the linear learner.
     budget : int >= 1 or None, default=None
         Never hold more vectors than this.
     budget_policy : {"removal", "nearest", "projection", "oldest", "smallest"}, default="projection"
-        What goes when one more would be too many. The first three solve the problem of Wang and Vucetic (2010) with
-        new coefficients for the example, for it and the nearest vector, or for all, see `pa_lab.budget`, at a cost
-        per update of O(b), about O(b), and O(b^2). The others drop the vector that came first, or has the least
-        coefficient.
+        Which vector goes when one more would be too many. The first three solve the problem of Wang and Vucetic
+        (2010), with new coefficients for the example alone, for it and the nearest vector, or for all vectors (see
+        `pa_lab.budget`). An update costs O(b), about O(b) and O(b^2). "oldest" drops the vector that came first,
+        "smallest" the one with the least coefficient.
+    n_jobs : int or None, default=None
+        Threads that compute kernel values, as in scikit-learn: None means 1, -1 all processors. The results do not
+        depend on it. A callable kernel is called from one thread.
     random_state : int, RandomState, Generator or None, default=None
         Seeds the orders, the queries and the clusters.
 
     Attributes
     ----------
     support_vectors_ : ndarray of shape (n_vectors, n_features)
-        The vectors held (with "precomputed", their rows of kernel values); sparse rows become dense.
+        The vectors held, dense; with "precomputed", their rows of kernel values. Like the next two, a copy made when
+        it is read.
     dual_coef_ : ndarray of shape (1, n_vectors) or (n_classes, n_vectors)
         Their coefficients.
     support_ : ndarray of shape (n_vectors,)
-        Their numbers among the rows passed to `fit` and `partial_fit`, -1 for given landmarks and means.
+        Their numbers among the rows passed to `fit` and `partial_fit`, -1 for landmarks that are no rows of these.
     gamma_ : float
         The number ``gamma`` came to.
     classes_, n_features_in_, feature_names_in_, n_seen_, n_updates_, n_mistakes_, n_queries_
@@ -310,7 +321,7 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
     variant, C, epsilon, average, max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, \
     batch_size, warm_start
         As in `PARegressor`.
-    kernel, gamma, degree, coef0, landmarks, landmark_choice, landmark_norm, budget, budget_policy, random_state
+    kernel, gamma, degree, coef0, landmarks, landmark_choice, landmark_norm, budget, budget_policy, n_jobs, random_state
         As in `KernelPAClassifier`.
 
     Attributes
