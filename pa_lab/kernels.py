@@ -311,7 +311,8 @@ class Factor:
 
         def work(part):
             even = len(part) + len(part) % 2
-            X, out = (zeros((even, width), self.tiles.dtype) for width in (self.tiles.shape[1], self.tiles[:, 0].size))
+            widths = self.tiles.shape[1], TILE * len(self.tiles)
+            X, out = (zeros((even, width), self.tiles.dtype) for width in widths)
             X[: len(part), : self.shape[1]] = part
             multiply_tiles(X, self.tiles, self.lower, self.upper, out)
             return out[: len(part), : self.shape[0]]
