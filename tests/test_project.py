@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Where the names of package and module differ.
-MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs", "pyyaml": "yaml", "quickjs-ng": "quickjs"}
+MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs", "pyyaml": "yaml", "quickjs-ng": "quickjs",
+           "axe-core-python": "axe_core_python"}  # fmt: skip
 # Not imported: the words by which the project uses them.
 COMMANDS = {
     "ruff": "-m ruff",
