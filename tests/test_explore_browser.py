@@ -568,6 +568,9 @@ def test_nothing_is_cut_off(page, width, scheme):
             return [...document.querySelectorAll(`#${arguments[0]} :is(button, select), header button`)]
               .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 28).map((e) => e.outerHTML);"""
         assert page.run(small, part) == [], part
+    page.open("results?at=2")
+    page.look("results")
+    assert page.run("const a = document.querySelector('.values'); return a.scrollWidth <= a.clientWidth")
     dark = page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
     assert dark == (scheme == "dark")
     page.find("#theme").click()

@@ -102,7 +102,6 @@ export const LOOKS = {
   "PA-II": ["PA-II", "none"],
   PALS: ["PALS", "none"],
   LIBLINEAR: ["ink", "6 4"],
-  perceptron: ["other", "2 3"],
   margin: ["PA-I", "none"],
   random: ["PALS", "6 3"],
   first: ["PA-II", "8 3 2 3"],

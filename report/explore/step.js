@@ -307,7 +307,7 @@ export class StepPart {
     parts.push(...divider(w, at, "before", colors.ink, 2, -0.88));
     const upper = stretch(([a, b]) => w[0] * a + w[1] * b, REACH).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
     if (upper.length) {
-      const [a, b] = at(upper[0].map((v) => 0.76 * v));
+      const [a, b] = at(upper[0].map((v) => 0.84 * v));
       parts.push(
         el(
           "text",

@@ -21,7 +21,7 @@ export const STREAM = {
   average: flag(true),
   flip: places(100, 600),
   add: labelled(MOST_ADDED, REACH),
-  seed: whole(893, 1, 999), // with a fifth wrong, example 20 is, and the counts are near the mean of all such draws
+  seed: whole(562, 1, 999), // with a fifth wrong, example 20 is, and the counts are near the mean of all such draws
   tap: choice("flip", ["flip", "plus", "minus"]),
   speed: choice(speeds.initial, speeds.options),
   t: whole(20, 0, 600),
