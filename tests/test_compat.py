@@ -96,8 +96,8 @@ def test_the_same_seed_gives_the_same_weights(task, options, fit_intercept, aver
         one, other = ours(**options).fit(rows, y), theirs(**options).fit(rows, y)
         for model in (one, other):
             assert model.n_iter_ == one.n_iter_ and model.t_ == one.t_
-        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-12, atol=1e-12)
         if options.get("early_stopping") or options.get("class_weight") == "balanced":
             return
         if average and fit_intercept and task != "regression":
@@ -107,8 +107,8 @@ def test_the_same_seed_gives_the_same_weights(task, options, fit_intercept, aver
         for start in range(0, 150, 30):
             for model in (one, other):
                 model.partial_fit(rows[start : start + 30], y[start : start + 30], **extra)
-    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("average", [False, True, 40])

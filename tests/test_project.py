@@ -21,7 +21,13 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Where the names of package and module differ.
-MODULES = {"scikit-learn": "sklearn", "scikit-posthocs": "scikit_posthocs", "pyyaml": "yaml", "quickjs-ng": "quickjs"}
+MODULES = {
+    "scikit-learn": "sklearn",
+    "pyyaml": "yaml",
+    "quickjs-ng": "quickjs",
+    "dask-ml": "dask_ml",
+    "scikit-activeml": "skactiveml",
+}
 # Not imported: the words by which the project uses them.
 COMMANDS = {
     "ruff": "-m ruff",
