@@ -132,7 +132,7 @@ def test_a_commit_is_checked_by_the_ruff_of_make_lint():
 
 @pytest.mark.parametrize("apt", ["echo no network >&2; exit 100", "touch $0.used"])
 def test_continuous_integration_does_without_a_browser_it_cannot_install(apt, tmp_path):
-    for name, body in {"make": 'echo "made $1"', "apt-get": apt, "sudo": 'shift; "$@"'}.items():
+    for name, body in {"make": 'echo "made $*"', "apt-get": apt, "sudo": 'shift; "$@"'}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
         (tmp_path / name).chmod(0o755)
     for name in ("bash", "dirname", "id", "timeout", "touch"):
@@ -140,7 +140,7 @@ def test_continuous_integration_does_without_a_browser_it_cannot_install(apt, tm
     for ci in ("true", ""):
         environment = {"PATH": str(tmp_path), "CI": ci}
         run = subprocess.run([ROOT / ".ci/run"], env=environment, capture_output=True, text=True, check=True)
-        assert run.stdout == "made test\n"
+        assert run.stdout == "made docs dist test\n"
         assert ("no browser could be installed" in run.stderr) == (ci == "true" and "exit" in apt)
         assert (tmp_path / "apt-get.used").exists() == ("touch" in apt)
 
