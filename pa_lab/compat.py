@@ -10,8 +10,9 @@ not count in the squared norm, so a step on a short row goes too far; on CSR row
 ``intercept="exact"`` solves the passive-aggressive problem: the intercept is a weight on a constant 1 and counts, and a
 class weight is a factor on ``C``, not on the step. With ``fit_intercept=False`` and no class weights the two agree.
 
-One result differs on purpose: with ``average``, scikit-learn's classifier loses its last intercept between two calls of
-``partial_fit``; here a stream in blocks gives what one pass over it gives.
+Two results differ on purpose. With ``average``, scikit-learn's classifier loses its last intercept between two calls of
+``partial_fit``; here a stream in blocks gives what one pass over it gives. And rows so large that their squared norm
+overflows, which scikit-learn passes over without a word, are refused.
 
 For a stream in its own order, active learning, mini-batches or one joint problem for several classes see
 `pa_lab.PAClassifier`.
@@ -55,7 +56,7 @@ def shuffle(order, seed):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
-    """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses.
+    """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses (NaN: overflow).
 
     ``factor`` multiplies the step on each row. ``mean`` (empty: not wanted) holds the mean weights, up to the two
     numbers ``lazy``, of all examples from number ``average`` on. The last entries of ``w`` and ``mean`` are the
@@ -70,6 +71,8 @@ def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
         sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
         if sqnorm == 0.0:
             continue
+        if sqnorm == np.inf:
+            return t, np.nan
         move = step(rule.variant, loss, sqnorm, C[i]) * direction(rule, y[i], p) * factor[i]
         if move != 0.0:
             add(data, indices, indptr, base, i, step_one, move, w)

@@ -42,7 +42,7 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
 @pytest.mark.parametrize("path", GUIDE, ids=lambda path: path.stem)
 def test_a_page_of_the_guide_has_a_picture_and_a_notebook(path):
     text = path.read_text()
-    (picture,) = re.findall(r"```\{image\} \.\./(\S+)\n:alt: \S", text)
+    (picture,) = re.findall(r"```\{image\} \.\./(\S+)\n:alt: \S.*\n```\n\n\*[^*]+\*\n", text)  # with a caption
     (notebook,) = re.findall(r"\]\(\.\./(notebooks/\S+\.ipynb)\)", text)
     assert (ROOT / picture).is_file() and (ROOT / notebook).is_file()
 
@@ -115,6 +115,7 @@ def test_the_labelling_loop_of_the_readme_spends_its_budget_and_no_more():
 def test_code_on_the_site_can_be_parsed(page):
     for code in code_of(page):
         compile(code, page.name, "exec")
+        assert max(map(len, code.splitlines())) <= 96, "a line that a reader has to scroll"
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS, PassiveAggressiveClassifier, PassiveAggressiveRegressor])
