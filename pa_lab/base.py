@@ -58,11 +58,12 @@ class OnlineEstimator(BaseEstimator):
     _settled = ("average",)  # parameters that cannot change once there are weights
 
     def __new__(cls, *args, **options):
-        """Make an estimator, unless it is asked for by the name that scikit-learn has for a rule."""
-        if "loss" in options:
-            raise TypeError(f"{cls.__name__} has no parameter loss; got {options['loss']!r}. variant='PA-I' is "
-                            "scikit-learn's 'hinge' or 'epsilon_insensitive', variant='PA-II' the squared one; the "
-                            "README's table 'Coming from scikit-learn or river' has the other names.")  # fmt: skip
+        """Make an estimator, unless it is asked for by the name that scikit-learn or river has for a rule."""
+        for name in {"loss", "mode"} & options.keys():
+            raise TypeError(f"{cls.__name__} has no parameter {name}; got {options[name]!r}. variant='PA-I' is "
+                            "scikit-learn's 'hinge' or 'epsilon_insensitive' and river's mode=1, variant='PA-II' the "
+                            "squared one and mode=2; the README's table 'Coming from scikit-learn or river' has the "
+                            "other names.")  # fmt: skip
         return super().__new__(cls)
 
     # ---- counters and random streams
@@ -160,6 +161,11 @@ class OnlineEstimator(BaseEstimator):
             raise TypeError("X is a Dask collection, which would be loaded whole: wrap the model in "
                             "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
                             "(X.compute() loads it all).")  # fmt: skip
+        if isinstance(X, dict) or (isinstance(X, list | tuple) and X and isinstance(X[0], dict)):
+            raise TypeError(
+                "X holds dictionaries: turn a list of them into rows with "
+                "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same keys."
+            )
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                           ensure_all_finite=ensure_all_finite)  # fmt: skip
         if hasattr(X, "indptr"):

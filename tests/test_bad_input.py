@@ -97,7 +97,14 @@ CASES = {
         TypeError,
         ["PAClassifier has no parameter loss", "variant='PA-I'", "'hinge'", "Coming from scikit-learn or river"],
     ),
+    "mode": (lambda: PARegressor(mode=2), TypeError, ["PARegressor has no parameter mode", "river's mode=1", "README"]),
     # rows
+    "X dictionaries": (
+        lambda: PAClassifier().partial_fit([{"a": 1.0}], [True], classes=[False, True]),
+        TypeError,
+        ["X holds dictionaries", "FeatureHasher", "DictVectorizer"],
+    ),
+    "X one dictionary": (lambda: PARegressor().fit({"a": 1.0}, [1.0]), TypeError, ["X holds dictionaries"]),
     "X None": (lambda: PAClassifier().fit(None, Y), ValueError, ["Expected 2D array"]),
     "X 1-D": (lambda: PAClassifier().fit([1.0, 2.0], Y), ValueError, ["Expected 2D array", "1D array instead"]),
     "X 3-D": (lambda: PAClassifier().fit(np.ones((3, 2, 2)), Y), ValueError, ["dim 3", "PAClassifier"]),

@@ -75,6 +75,8 @@ def test_the_cases_are_as_many_as_in_release_1_9():
         {"early_stopping": True},
         {"class_weight": "balanced", "max_iter": 20},
         {"n_iter_no_change": 2, "tol": 0.01, "loss": 2},
+        {"C": 1e-3, "max_iter": 5, "tol": None, "loss": 2},
+        {"C": 30.0, "max_iter": 5, "tol": None},
     ],
     ids=str,
 )
@@ -145,7 +147,12 @@ def test_weights_become_sparse_and_dense_again():
 
 
 @parametrize_with_checks(
-    [PassiveAggressiveClassifier(random_state=0), PassiveAggressiveRegressor(random_state=0, intercept="exact")]
+    [
+        PassiveAggressiveClassifier(random_state=0),
+        PassiveAggressiveClassifier(random_state=0, intercept="exact", loss="squared_hinge", average=True),
+        PassiveAggressiveRegressor(random_state=0),
+        PassiveAggressiveRegressor(random_state=0, intercept="exact"),
+    ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
