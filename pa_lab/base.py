@@ -161,7 +161,8 @@ class OnlineEstimator(BaseEstimator):
             raise TypeError("X is a Dask collection, which would be loaded whole: wrap the model in "
                             "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
                             "(X.compute() loads it all).")  # fmt: skip
-        if isinstance(X, dict) or (isinstance(X, list | tuple) and X and isinstance(X[0], dict)):
+        row = X[0] if isinstance(X, list | tuple) and X else X
+        if isinstance(row, dict) and not hasattr(row, "tocsr"):  # SciPy's DOK matrices are dictionaries too
             raise TypeError(
                 "X holds dictionaries: turn a list of them into rows with "
                 "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same keys."
