@@ -168,8 +168,8 @@ TOPICS = (
         band="95 % interval of the mean over shuffles",
         do="Find the smallest budget",
         see="with which projection does as well as the other policies do with their largest.",
-        about="ijcnn1, one pass of kernel PA-I (RBF); C and gamma tuned for each method at one size.",
-        scores=(_AUC, _F1, _PRECISION),
+        about="ijcnn1, one pass of kernel PA-I (RBF); C and gamma tuned by AUC for each method at each size.",
+        scores=(_AUC, _PRECISION),
         lines=tuple(
             Line(name, group, {"method": name}, name)
             for group, names in (

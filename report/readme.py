@@ -58,8 +58,8 @@ def headline(results):
         ("PA-I, one pass, last weights", "PA-I, last"),
         ("PA-I, one pass, averaged weights", "PA-I, averaged"),
         ("linear SVM (LIBLINEAR, hinge loss)", "LIBLINEAR, hinge"),
-        ("PA-I, RBF kernel, one pass", "kernel PA-I"),
-        ("SVM, RBF kernel (LIBSVM)", "LIBSVM, tuned for AUC"),
+        ("PA-I, RBF kernel, one pass, averaged", "kernel PA-I, averaged"),
+        ("SVM, RBF kernel (LIBSVM)", "LIBSVM"),
     ]
     cells = [[name, spread(scored[method], "auc"), duration(seconds[method])] for name, method in rows]
     note = f"""

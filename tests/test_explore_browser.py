@@ -494,7 +494,7 @@ GOOD = (
     "stream?left=PA-II&right=PALS&C=0.03&wrong=0.2&order=sorted&n=100&average=0&flip=3.17&add=1,-2,1;0.5,0.25,-1&t=60",
     "asking?delta=1.5&rule=PA&C=0.1&weights=averaged&n=100&seed=5&t=30",
     "kernel?data=rings&kernel=poly&gamma=0.2&budget=5&policy=oldest&rule=PA&C=2&n=100&seed=3&t=50",
-    "results?topic=kernel&score=f1&band=0&at=2",
+    "results?topic=kernel&score=average_precision&band=0&at=2",
 )
 
 # Each value is bad by itself; of a key given twice the last good value counts, and there is none.

@@ -61,7 +61,7 @@ def unfounded(notebook):
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for number in numbers(NOT_A_READING.sub(" ", cell.source.partition("## Try it")[0])):
-                if not (number in FACTS or number.isdigit() and int(number) <= SMALL) and not stands(number, values):
+                if not (number in FACTS or (number.isdigit() and int(number) <= SMALL)) and not stands(number, values):
                     found.append((number, cell.source[:60]))
     return found
 
