@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint unit notebooks bench faults again docs clean
+.PHONY: help report test lint unit notebooks bench faults again docs dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -62,6 +62,20 @@ docs: $(STAMP)  ## Build the site into build/docs/
 	@cp report/report.html report/report.pdf report/explore.html build/site/extra/
 	@$(PY) -m sphinx --quiet --fail-on-warning --keep-going -b html build/site build/docs
 	@$(PY) docs/links.py build/docs
+
+# Each of the two ways to install the package is tried in an environment that has nothing else.
+dist: $(STAMP)  ## Build the package into build/dist/, check and install it
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@rm -rf build/dist build/fresh
+	@$(PY) -m build --no-isolation --outdir build/dist >build/dist.log 2>&1 || { cat build/dist.log >&2; exit 1; }
+	@$(PY) -m twine check --strict build/dist/*
+	@unset PYTHONPATH; for form in base study; do \
+		wheel=$$(echo build/dist/*.whl) && if [ $$form = study ]; then wheel="$$wheel[study]"; fi && \
+		$(PY) -m venv build/fresh/$$form && \
+		build/fresh/$$form/bin/python -m pip install --quiet --disable-pip-version-check "$$wheel" && \
+		build/fresh/$$form/bin/python -I -W ignore tests/fresh/$$form.py >/dev/null && \
+		echo "$$wheel: installed and tried in a fresh environment" || exit 1; \
+	done
 
 clean:  ## Remove what was built, save the environment
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info

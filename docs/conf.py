@@ -37,6 +37,7 @@ html_show_sourcelink = False
 html_sidebars = {"index": [], "moving": []}
 html_copy_source = False
 html_extra_path = ["extra"]
+html_context = {"default_mode": "auto"}
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "navigation_with_keys": False}
 
 

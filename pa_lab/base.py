@@ -58,11 +58,12 @@ class OnlineEstimator(BaseEstimator):
     _settled = ("average",)  # parameters that cannot change once there are weights
 
     def __new__(cls, *args, **options):
-        """Make an estimator, unless it is asked for by the name that scikit-learn has for a rule."""
-        if "loss" in options:
-            raise TypeError(f"{cls.__name__} has no parameter loss; got {options['loss']!r}. variant='PA-I' is "
-                            "scikit-learn's 'hinge' or 'epsilon_insensitive', variant='PA-II' the squared one; the "
-                            "README's table 'Coming from scikit-learn or river' has the other names.")  # fmt: skip
+        """Make an estimator, unless it is asked for by the name that scikit-learn or river has for a rule."""
+        for name in {"loss", "mode"} & options.keys():
+            raise TypeError(f"{cls.__name__} has no parameter {name}; got {options[name]!r}. variant='PA-I' is "
+                            "scikit-learn's 'hinge' or 'epsilon_insensitive' and river's mode=1, variant='PA-II' the "
+                            "squared one and mode=2; the README's table 'Coming from scikit-learn or river' has the "
+                            "other names.")  # fmt: skip
         return super().__new__(cls)
 
     # ---- counters and random streams
@@ -160,6 +161,12 @@ class OnlineEstimator(BaseEstimator):
             raise TypeError("X is a Dask collection, which would be loaded whole: wrap the model in "
                             "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
                             "(X.compute() loads it all).")  # fmt: skip
+        row = X[0] if isinstance(X, list | tuple) and X else X
+        if isinstance(row, dict) and not hasattr(row, "tocsr"):  # SciPy's DOK matrices are dictionaries too
+            raise TypeError(
+                "X holds dictionaries: turn a list of them into rows with "
+                "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same keys."
+            )
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                           ensure_all_finite=ensure_all_finite)  # fmt: skip
         if hasattr(X, "indptr"):
@@ -412,13 +419,41 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+
+        Raises
+        ------
+        NotFittedError
+            Before the first `fit` or `partial_fit`.
+        ValueError
+            On NaN, infinity, another number of features, or values so large that scores overflow.
         """
         scores = self._checked_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @before_or_after
     def predict(self, X):
-        """Predicted labels, an array of shape (n_samples,); parameters as for `decision_function`."""
+        """Predict a label for each row; a score of 0 counts as ``classes_[0]``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `decision_function`.
+
+        Examples
+        --------
+        >>> from pa_lab import PAClassifier
+        >>> PAClassifier().fit([[2.0], [-2.0]], ["on", "off"]).predict([[1.0], [-3.0]]).tolist()
+        ['on', 'off']
+        """
         scores = self._checked_scores(X)
         if scores.shape[1] == 1:
             return self.classes_[(scores[:, 0] > 0).astype(int)]
@@ -478,8 +513,28 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def fit(self, X, y, sample_weight=None):
-        """Learn as `PAClassifier.fit` does, from targets ``y``, finite numbers; returns self.
+        """Learn from scratch (or on, with ``warm_start``) in up to ``max_iter`` passes.
 
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples, in the order of the stream.
+        y : array of shape (n_samples,)
+            Targets, finite numbers.
+        sample_weight : array of shape (n_samples,), default=None
+            Factors on ``C``, by row.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, empty input, several targets a row, or parameters out of range.
+
+        Examples
+        --------
         >>> from pa_lab import PARegressor
         >>> PARegressor(C=0.5, epsilon=0.0).fit([[1.0], [3.0]], [2.0, 4.0]).coef_.tolist()
         [1.1]
@@ -489,7 +544,33 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     @all_or_nothing
     def partial_fit(self, X, y, sample_weight=None):
-        """Learn from the next rows of the stream, in the order given; parameters and result as for `fit`."""
+        """Learn from the next rows of the stream, in the order given; fewer than ``batch_size`` are one batch.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array of shape (n_samples,)
+            Targets, finite numbers.
+        sample_weight : array of shape (n_samples,), default=None
+            Factors on ``C``, by row.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; also for another number of features than before.
+
+        Examples
+        --------
+        >>> from pa_lab import PARegressor
+        >>> model = PARegressor(C=0.5, epsilon=0.0).partial_fit([[1.0]], [2.0])
+        >>> model.partial_fit([[3.0]], [4.0]).coef_.tolist()
+        [1.1]
+        """
         self._check_changes()
         X, y, C, rule = self._prepare(X, y, sample_weight, not self._has_started())
         return self._learn_rows(X, y, C, rule)
@@ -510,7 +591,24 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     @before_or_after
     def predict(self, X):
-        """Predicted targets, an array of shape (n_samples,); parameters as for `PAClassifier.decision_function`."""
+        """Predict a target for each row.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        NotFittedError
+            Before the first `fit` or `partial_fit`.
+        ValueError
+            On NaN, infinity, another number of features, or values so large that predictions overflow.
+        """
         check_is_fitted(self)
         return refuse_overflow(self._scores(X))[:, 0]
 

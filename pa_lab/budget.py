@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pa_lab.compiled import INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
 from pa_lab.kernels import Vectors
 from pa_lab.passes import State, learn_multiclass, learn_one_vs_rest, learn_two
@@ -79,7 +80,7 @@ class Step(NamedTuple):
     times: float
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def cost_along(variant, wanted, q):
     """Return the objective of the step taken along a direction of squared norm ``q``, summed over the outputs."""
     total = 0.0
@@ -88,7 +89,7 @@ def cost_along(variant, wanted, q):
     return total / wanted.times
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def move_along(variant, wanted, q, output):
     """Return the move of an output along a direction of squared norm ``q`` instead of ``norm``."""
     if wanted.losses[output] == 0.0:
@@ -97,7 +98,7 @@ def move_along(variant, wanted, q, output):
     return wanted.move[output] * shorter / step(variant, wanted.losses[output], wanted.times * wanted.norm, wanted.C)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def gives_up_example(wanted, variant, q, lost):
     """Whether to give up the example itself, with a step along ``q``, is better than to give up a vector.
 
@@ -106,7 +107,7 @@ def gives_up_example(wanted, variant, q, lost):
     return cost_along(variant, wanted, q) < cost_along(variant, wanted, wanted.norm) + 0.5 * lost
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def squared_weight(W, r):
     """Return the squared norm of the weights of vector ``r`` over the outputs."""
     total = 0.0
@@ -115,7 +116,7 @@ def squared_weight(W, r):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def nearest_to(norms, k, r):
     """Return the vector nearest to one with kernel values ``k``, other than ``r``; -1 if there is none."""
     best, found = np.inf, -1
@@ -125,7 +126,7 @@ def nearest_to(norms, k, r):
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def project_on_pair(held, K, wanted, r, j):
     """Project ``k_r`` on the span of ``k_t`` and ``k_j``: coefficients on ``t`` and ``j``, squared distance to it.
 
@@ -140,7 +141,7 @@ def project_on_pair(held, K, wanted, r, j):
     return on_t, on_j, max(0.0, norms[r] - on_t * k[r] - on_j * K[r, j])
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def exchange_by_removal(held, wanted, variant):
     """Removal: change the move, return the vector given up, -1 for the example itself."""
     k, norm, r, lost = wanted.k, wanted.norm, -1, np.inf
@@ -155,7 +156,7 @@ def exchange_by_removal(held, wanted, variant):
     return r
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def exchange_by_pairs(held, K, wanted, variant):
     """Nearest: change weights and move, return the vector given up, -1 for the example itself."""
     W, r, lost = held.W, -1, np.inf
@@ -178,7 +179,7 @@ def exchange_by_pairs(held, K, wanted, variant):
     return r
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def exchange_by_projection(held, Q, wanted, variant):
     """Projection: change weights, move and ``Q``, return the vector given up, -1 for the example itself.
 
@@ -224,7 +225,7 @@ def exchange_by_projection(held, Q, wanted, variant):
     return r
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def update_nearest(held, K, r):
     """Bring the list of nearest vectors up to date, once the vector in place ``r`` is another one."""
     near, norms = held.near, held.norms
@@ -235,14 +236,14 @@ def update_nearest(held, K, r):
             near[j] = r
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def put_values(K, r, k):
     """Put the kernel values of a new vector in place ``r``."""
     for j in range(K.shape[0]):
         K[r, j] = K[j, r] = k[j]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def copy_into(target, source):
     """Copy a matrix."""
     for i in range(source.shape[0]):
@@ -250,7 +251,7 @@ def copy_into(target, source):
             target[i, j] = source[i, j]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INNER)
 def losses_behind(rule, y, scores, move, one_vs_rest, losses):
     """Fill in the loss behind the move of each output; see `Step`."""
     right, margin = int(y), 0.0

@@ -10,8 +10,9 @@ not count in the squared norm, so a step on a short row goes too far; on CSR row
 ``intercept="exact"`` solves the passive-aggressive problem: the intercept is a weight on a constant 1 and counts, and a
 class weight is a factor on ``C``, not on the step. With ``fit_intercept=False`` and no class weights the two agree.
 
-One result differs on purpose: with ``average``, scikit-learn's classifier loses its last intercept between two calls of
-``partial_fit``; here a stream in blocks gives what one pass over it gives.
+Two results differ on purpose. With ``average``, scikit-learn's classifier loses its last intercept between two calls of
+``partial_fit``; here a stream in blocks gives what one pass over it gives. And rows so large that their squared norm
+overflows, which scikit-learn passes over without a word, are refused.
 
 For a stream in its own order, active learning, mini-batches or one joint problem for several classes see
 `pa_lab.PAClassifier`.
@@ -55,7 +56,7 @@ def shuffle(order, seed):
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
-    """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses.
+    """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses (NaN: overflow).
 
     ``factor`` multiplies the step on each row. ``mean`` (empty: not wanted) holds the mean weights, up to the two
     numbers ``lazy``, of all examples from number ``average`` on. The last entries of ``w`` and ``mean`` are the
@@ -70,6 +71,8 @@ def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
         sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
         if sqnorm == 0.0:
             continue
+        if sqnorm == np.inf:
+            return t, np.nan
         move = step(rule.variant, loss, sqnorm, C[i]) * direction(rule, y[i], p) * factor[i]
         if move != 0.0:
             add(data, indices, indptr, base, i, step_one, move, w)
@@ -281,7 +284,33 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, coef_init=None, intercept_init=None):
-        """Learn in up to ``max_iter`` passes; parameters as in scikit-learn. Returns self."""
+        """Learn in up to ``max_iter`` passes, from scratch unless ``warm_start``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array of shape (n_samples,)
+            Labels.
+        coef_init : array of shape (1, n_features) or (n_classes, n_features), default=None
+            Weights to start from.
+        intercept_init : array of shape (1,) or (n_classes,), default=None
+            Intercepts to start from.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, initial weights of another shape, weights that overflow, or parameters out of range.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If ``max_iter`` passes were made before the stopping rule said enough.
+        """
         if self.warm_start and hasattr(self, "classes_"):
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
@@ -293,7 +322,27 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
-        """Learn in one pass from the next rows; ``classes`` is needed at the first call. Returns self."""
+        """Learn in one pass from the next rows.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array of shape (n_samples,)
+            Labels.
+        classes : array of shape (n_classes,), default=None
+            All labels that may ever come; needed at the first call.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; also for ``early_stopping``, for ``class_weight="balanced"``, for classes missing at the first
+            call, and for a label that is not among them.
+        """
         if not hasattr(self, "classes_"):
             if self.early_stopping:
                 raise ValueError("early_stopping should be False with partial_fit")
@@ -417,7 +466,33 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, coef_init=None, intercept_init=None):
-        """Learn in up to ``max_iter`` passes; parameters as in scikit-learn. Returns self."""
+        """Learn in up to ``max_iter`` passes, from scratch unless ``warm_start``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array of shape (n_samples,)
+            Targets.
+        coef_init : array of shape (n_features,), default=None
+            Weights to start from.
+        intercept_init : array of shape (1,), default=None
+            Intercepts to start from.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, initial weights of another shape, weights that overflow, or parameters out of range.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If ``max_iter`` passes were made before the stopping rule said enough.
+        """
         if self.warm_start and hasattr(self, "coef_"):
             coef_init = self.coef_ if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
@@ -427,7 +502,24 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y):
-        """Learn in one pass from the next rows. Returns self."""
+        """Learn in one pass from the next rows.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array of shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; also for ``early_stopping``.
+        """
         if not hasattr(self, "coef_") and self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
         return self._learn(X, y, 1, not hasattr(self, "coef_"))
@@ -446,7 +538,17 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         return self
 
     def predict(self, X):
-        """Predicted targets, an array of shape (n_samples,)."""
+        """Predict a target for each row.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         return np.asarray(X @ self.coef_.T + self.intercept_).ravel()

@@ -15,6 +15,10 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent
 STAMP = "compiled-from.sha256"
 
+# Options of functions that compiled code alone calls. No code is made for calls from Python, which would take as long
+# again, and none is kept: it is part of what calls them.
+INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 
 def arrange_cache() -> None:
     """Drop compiled code that other sources gave, and find a place for it if the package folder is read-only.

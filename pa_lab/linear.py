@@ -277,6 +277,8 @@ class PARegressor(LinearModel, OnlineRegressor):
         Weights.
     intercept_ : ndarray of shape (1,)
         Intercept.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
     n_seen_, n_updates_, n_mistakes_, n_queries_, n_iter_ : int
         Examples seen, updates made, predictions outside the tube, labels used; passes made by the last call.
 

@@ -13,10 +13,24 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pa_lab.batch import make_workspace, solve
+from pa_lab.batch import (
+    LOSS,
+    PRICE,
+    RIGHT,
+    ROW,
+    SIDE,
+    STEP,
+    TAU,
+    WHEN,
+    WRONG,
+    make_batch,
+    solve_equations,
+    solve_inequalities,
+)
+from pa_lab.compiled import INNER
 from pa_lab.queries import ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES, query_probability
 from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, squared_norm
-from pa_lab.rules import direction, is_mistake, loss_of, n_walls, step
+from pa_lab.rules import direction, is_equation, is_mistake, loss_of, n_walls, step
 
 NO_TRACE = np.empty((0, 2))
 IN_ORDER = np.empty(0, dtype=np.int64)  # the rows as they stand; None would have each pass compiled twice
@@ -218,29 +232,6 @@ def learn_one_vs_rest(rows, y, order, C, rule, asking, state, trace):
 # ---------------------------------------------------------------- mini-batches
 
 
-class Batch(NamedTuple):
-    """The constraints of one mini-batch: ``side (W[right] - W[wrong]) . x_when >= ...``, ``wrong`` < 0 for none."""
-
-    when: np.ndarray
-    right: np.ndarray
-    wrong: np.ndarray
-    side: np.ndarray
-    loss: np.ndarray
-    C: np.ndarray
-    tau: np.ndarray
-    lanes: np.ndarray
-
-
-@njit(cache=True, error_model="numpy")
-def make_batch(n, n_classes):
-    """Memory for a batch of at most ``n`` constraints."""
-    return Batch(
-        np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((5, n_classes)),
-    )  # fmt: skip
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
 def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
     """One pass over groups of ``batch_size`` rows, the last maybe shorter; see `run`.
 
@@ -248,126 +239,136 @@ def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
     the problem. Two classes give the constraint with ``side = y``; more have the right class and the highest-scoring
     wrong one; regression with a tube has two constraints, one for each wall.
     """
+    n, n_classes = len(order) or len(y), state.weights.shape[1]
+    batch = make_batch(min(batch_size, max(1, n)) * n_walls(rule))
+    lanes = np.empty((5, n_classes)) if n_classes > 1 else None
+    equations = True if is_equation(rule.variant) else None
+    return learn_groups(
+        rows, y, order, C, rule, asking, state, trace, batch_size, n_walls(rule), batch, lanes, equations
+    )
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def learn_groups(rows, y, order, C, rule, asking, state, trace, batch_size, walls, batch, lanes, equations):
+    """`learn_batches` with memory to write on.
+
+    Two classes and regression have no ``lanes``, inequalities are no ``equations``. Then these are None, and the
+    compiler drops what they stand for.
+    """
+    data, indices, indptr, base, _, _ = rows
+    query, draws, delta, rate, budget = asking
+    W, _, counts = state
+    _, _, x, s = batch
+    w = W.ravel()  # the only column, of two classes and of regression
     n = order.shape[0] if order.shape[0] > 0 else y.shape[0]
-    most = min(batch_size, max(1, n)) * n_walls(rule)
-    batch, A, work = make_batch(most, state.weights.shape[1]), np.zeros((most, most)), make_workspace(most)
     size = losses = 0.0
     for start in range(0, n, batch_size):
-        before = state.counts[N_SEEN]
-        stop = min(start + batch_size, n)
-        m, finite, loss = gather(rows, y, order, C, rule, asking, state, trace, batch, start, stop)
-        size += finite
-        losses += loss
-        if loss > 0.0:
-            fill_gram(rows, order, batch, m, A)
-            solve(rule.variant, m, A, batch.loss, batch.C, batch.tau, work)
-            size += apply(rows, order, state, trace, batch, m, A, before)
+        before, suffered, m = counts[N_SEEN], 0.0, np.int64(0)
+        for t in range(start, min(start + batch_size, n)):
+            i = order[t] if order.shape[0] > 0 else t
+            if lanes is None:
+                p = score(data, indices, indptr, base, i, w)
+                size += p - p
+            else:
+                score_classes(data, indices, indptr, base, i, W, lanes)
+                first, second, finite = best_two(lanes[4])
+                size += finite
+                p = lanes[4, first] - lanes[4, second]
+            if trace.shape[0] > 0:
+                trace[t, 0] = p
+                trace[t, 1] = np.nan
+            counts[N_SEEN] += 1
+            if counts[N_QUERIES] >= budget:
+                continue
+            if query != ALL and draws[t] >= query_probability(query, p, delta, rate):
+                continue
+            counts[N_QUERIES] += 1
+            if trace.shape[0] > 0:
+                trace[t, 1] = 0.0
+            if lanes is None:
+                target = y[i]
+                counts[N_MISTAKES] += is_mistake(rule, target, p)
+            else:
+                right, target = int(y[i]), 1.0
+                wrong = second if first == right else first
+                p = lanes[4, right] - lanes[4, wrong]
+                counts[N_MISTAKES] += first != right
+                s[RIGHT, m], s[WRONG, m] = right, wrong
+            suffered += loss_of(rule, target, p)
+            for wall in range(walls):
+                s[ROW, m], s[WHEN, m], x[PRICE, m] = i, t, C[i]
+                x[SIDE, m], x[LOSS, m] = target, 1.0 - target * p
+                if rule.regression:
+                    x[SIDE, m] = 1.0 - 2.0 * wall
+                    x[LOSS, m] = x[SIDE, m] * (target - p) - rule.epsilon
+                m += 1
+        if suffered > 0.0:
+            losses += suffered
+            size += take_step(rows, rule, state, trace, m, batch, before, lanes, equations)
     return size, losses
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def gather(rows, y, order, C, rule, asking, state, trace, batch, start, stop):
-    """Score a group, ask for labels and collect its constraints: their number, a finiteness check, the losses' sum."""
-    data, indices, indptr, base, norm_one, _ = rows
-    query, draws, delta, rate, budget = asking
-    W, _, counts = state
-    w, n_classes = W.ravel(), W.shape[1]
-    lanes, walls = batch.lanes, n_walls(rule)
-    scores = lanes[4]
-    m, finite, losses = np.int64(0), 0.0, 0.0  # a plain 0 would have all that is called with it compiled once more
-    for t in range(start, stop):
-        i = order[t] if order.shape[0] > 0 else t
-        first = second = 0
-        if n_classes > 1:
-            score_classes(data, indices, indptr, base, i, W, lanes)
-            first, second, total = best_two(scores)
-            finite += total
-            p = scores[first] - scores[second]
-        else:
-            p = score(data, indices, indptr, base, i, w)
-            finite += p - p
-        if trace.shape[0] > 0:
-            trace[t, 0] = p
-            trace[t, 1] = np.nan
-        counts[N_SEEN] += 1
-        if counts[N_QUERIES] >= budget:
-            continue
-        if query != ALL and draws[t] >= query_probability(query, p, delta, rate):
-            continue
-        counts[N_QUERIES] += 1
-        if trace.shape[0] > 0:
-            trace[t, 1] = 0.0
-        target, margin = y[i], p
-        if n_classes > 1:
-            right = int(target)
-            wrong = second if first == right else first
-            target, margin = 1.0, scores[right] - scores[wrong]
-            counts[N_MISTAKES] += first != right
-        else:
-            right, wrong = 0, -1
-            counts[N_MISTAKES] += is_mistake(rule, target, p)
-        loss = loss_of(rule, target, margin)
-        if loss > 0.0:
-            losses += loss
-            sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
-            finite += sqnorm - sqnorm
-            if sqnorm == 0.0 and not is_zero(data, indptr, base, i):
-                finite = np.nan
-        for wall in range(walls):
-            batch.when[m], batch.right[m], batch.wrong[m], batch.C[m] = t, right, wrong, C[i]
-            if rule.regression:
-                batch.side[m] = 1.0 - 2.0 * wall
-                batch.loss[m] = batch.side[m] * (target - p) - rule.epsilon
-            else:
-                batch.side[m] = 1.0 if n_classes > 1 else target
-                batch.loss[m] = 1.0 - target * margin
-            m += 1
-    return m, finite, losses
+@njit(**INNER)
+def take_step(rows, rule, state, trace, m, batch, before, lanes, equations):
+    """Solve the problem of ``m`` constraints and move the weights; returns a number that is finite if all went well."""
+    A, L, x, s = batch
+    size = fill_gram(rows, m, A, x, s, lanes)
+    if equations is None:
+        solve_inequalities(rule.variant, m, A, L, x, s)
+    else:
+        solve_equations(rule.variant, m, A, L, x, s)
+    return size + apply(rows, state, trace, m, A, x, s, before, lanes)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def fill_gram(rows, order, batch, m, A):
-    """Inner products of the directions of ``m`` constraints into ``A``."""
+@njit(**INNER)
+def fill_gram(rows, m, A, x, s, lanes):
+    """Inner products of the directions of ``m`` constraints into ``A``; returns 0, or NaN if a squared norm is lost."""
     data, indices, indptr, base, norm_one, _ = rows
-    when, right, wrong, side = batch.when, batch.right, batch.wrong, batch.side
+    finite = 0.0
     for k in range(m):
-        i = order[when[k]] if order.shape[0] > 0 else when[k]
+        i = s[ROW, k]
         for l in range(k + 1):
-            j = order[when[l]] if order.shape[0] > 0 else when[l]
-            both = side[k] * side[l]
-            if wrong[k] >= 0:
-                both = float((right[k] == right[l]) + (wrong[k] == wrong[l])
-                             - (right[k] == wrong[l]) - (wrong[k] == right[l]))  # fmt: skip
-            A[k, l] = A[l, k] = both * product(data, indices, indptr, base, i, j, norm_one) if both != 0.0 else 0.0
+            both = x[SIDE, k] * x[SIDE, l]
+            if lanes is not None:
+                both = float((s[RIGHT, k] == s[RIGHT, l]) + (s[WRONG, k] == s[WRONG, l])
+                             - (s[RIGHT, k] == s[WRONG, l]) - (s[WRONG, k] == s[RIGHT, l]))  # fmt: skip
+            value = 0.0
+            if both != 0.0:
+                value = both * product(data, indices, indptr, base, i, s[ROW, l], norm_one)
+            A[k, l] = A[l, k] = value
+        finite += A[k, k] - A[k, k]
+        if A[k, k] == 0.0 and not is_zero(data, indptr, base, i):
+            finite = np.nan
+    return finite
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
-def apply(rows, order, state, trace, batch, m, A, before):
+@njit(**INNER)
+def apply(rows, state, trace, m, A, x, s, before, lanes):
     """Move the weights by the solved steps; returns the sum of the norms of the moves."""
     data, indices, indptr, base, _, step_one = rows
     W, drift, counts = state
-    w, v = W.ravel(), drift.ravel()  # the only column, of two classes and of regression
+    w, v = W.ravel(), drift.ravel()
     size = 0.0
     for k in range(m):
-        t, tau = batch.when[k], batch.tau[k]
+        i, t, tau = s[ROW, k], s[WHEN, k], x[TAU, k]
         if tau == 0.0:
             continue
-        i = order[t] if order.shape[0] > 0 else t
-        other = batch.tau[k - 1] if k > 0 and batch.when[k - 1] == t else 0.0  # the same example's other wall
+        other = x[TAU, k - 1] if k > 0 and s[WHEN, k - 1] == t else 0.0  # the same example's other wall
         counts[N_UPDATES] += other == 0.0
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
-        size += abs(tau * max(1, before if drift.shape[1] > 0 else 1)) * np.sqrt(A[k, k])
-        move = batch.side[k] * tau
-        if W.shape[1] == 1:
+        step = x[STEP, k]
+        size += abs(step * max(1, before if drift.shape[1] > 0 else 1)) * np.sqrt(A[k, k])
+        move = x[SIDE, k] * step
+        if lanes is None:
             add(data, indices, indptr, base, i, step_one, move, w)
             if drift.shape[1] > 0:
                 add(data, indices, indptr, base, i, step_one, move * before, v)
-            continue
-        for sign, column in ((1.0, batch.right[k]), (-1.0, batch.wrong[k])):
-            add(data, indices, indptr, base, i, step_one, sign * move, W[:, column])
-            if drift.shape[1] > 0:
-                add(data, indices, indptr, base, i, step_one, sign * move * before, drift[:, column])
+        else:
+            for sign, column in ((1.0, s[RIGHT, k]), (-1.0, s[WRONG, k])):
+                add(data, indices, indptr, base, i, step_one, sign * move, W[:, column])
+                if drift.shape[1] > 0:
+                    add(data, indices, indptr, base, i, step_one, sign * move * before, drift[:, column])
     return size
 
 

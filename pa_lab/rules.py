@@ -183,7 +183,6 @@ def step_cost(variant, loss, sqnorm, C):
 # ---------------------------------------------------------------- several examples at once
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
 def is_equation(variant):
     """Whether a batch asks for equalities, and so is solved by one linear system.
 
@@ -193,7 +192,6 @@ def is_equation(variant):
     return variant == PALS
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
 def n_walls(rule):
     """How many constraints an example gives: two in regression with a tube, one for each wall; else one.
 

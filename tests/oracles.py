@@ -5,6 +5,8 @@ Symbols: `w` weights, `x` example, `y` label in {-1, +1} (or a real target), `p 
 "PALS". The intercept is the weight of a constant 1 at the end of `x`.
 """
 
+from fractions import Fraction
+
 import numpy as np
 from scipy.optimize import brentq, lsq_linear, minimize
 
@@ -339,6 +341,24 @@ def batch_step_primal(w, Xb, yb, variant, C=1.0):
     """Solve the problem of `batch_step` in (v, xi) itself, one slack per example."""
     rows = np.asarray(Xb, float) * np.asarray(yb, float)[:, None]
     return primal_qp(np.asarray(w, float), rows, np.ones(len(rows)), range(len(rows)), variant, C)
+
+
+def batch_least_squares(w, Xb, yb, C):
+    """`batch_step` of PALS in rational numbers, without any rounding: (v, tau, losses before), lists of fractions."""
+    w, C = [Fraction(float(v)) for v in w], [Fraction(float(c)) for c in C]
+    Z = [[Fraction(float(v)) * int(label) for v in row] for row, label in zip(Xb, yb, strict=True)]
+    loss = [1 - sum(a * b for a, b in zip(z, w, strict=True)) for z in Z]
+    keep = [k for k, z in enumerate(Z) if any(z)]
+    system = [[sum(a * b for a, b in zip(Z[i], Z[j], strict=True)) + (i == j) / (2 * C[i]) for j in keep] + [loss[i]]
+              for i in keep]  # fmt: skip
+    for i, pivot in enumerate(system):  # Gauss and Jordan; the matrix is positive definite
+        pivot[:] = [value / pivot[i] for value in pivot]
+        for row in system[:i] + system[i + 1 :]:
+            row[:] = [a - row[i] * b for a, b in zip(row, pivot, strict=True)]
+    tau = [Fraction(0)] * len(Z)
+    for k, row in zip(keep, system, strict=True):
+        tau[k] = row[-1]
+    return [v + sum(t * z[d] for t, z in zip(tau, Z, strict=True)) for d, v in enumerate(w)], tau, loss
 
 
 def pa_batch(X, y, variant="PA-I", C=1.0, fit_intercept=True, batch_size=1, epochs=1, class_weight=(1.0, 1.0)):

@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib.figure import Figure
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
 
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets, rules
+from pa_lab.compat import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from pa_lab.study import bounds, experiments, metrics, statistics, store
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]])
@@ -96,7 +97,14 @@ CASES = {
         TypeError,
         ["PAClassifier has no parameter loss", "variant='PA-I'", "'hinge'", "Coming from scikit-learn or river"],
     ),
+    "mode": (lambda: PARegressor(mode=2), TypeError, ["PARegressor has no parameter mode", "river's mode=1", "README"]),
     # rows
+    "X dictionaries": (
+        lambda: PAClassifier().partial_fit([{"a": 1.0}], [True], classes=[False, True]),
+        TypeError,
+        ["X holds dictionaries", "FeatureHasher", "DictVectorizer"],
+    ),
+    "X one dictionary": (lambda: PARegressor().fit({"a": 1.0}, [1.0]), TypeError, ["X holds dictionaries"]),
     "X None": (lambda: PAClassifier().fit(None, Y), ValueError, ["Expected 2D array"]),
     "X 1-D": (lambda: PAClassifier().fit([1.0, 2.0], Y), ValueError, ["Expected 2D array", "1D array instead"]),
     "X 3-D": (lambda: PAClassifier().fit(np.ones((3, 2, 2)), Y), ValueError, ["dim 3", "PAClassifier"]),
@@ -483,6 +491,28 @@ def test_what_the_weights_were_begun_with_cannot_change(model, change):
 
 
 # ---------------------------------------------------------------- huge and tiny numbers
+
+TOO_LARGE_FOR = [
+    *(PAClassifier(variant) for variant in rules.VARIANTS),
+    PAClassifier(batch_size=2),
+    PARegressor(),
+    KernelPAClassifier(),
+    KernelPAClassifier(kernel="linear"),
+    KernelPARegressor(kernel="linear", budget=2),
+    PassiveAggressiveClassifier(),
+    PassiveAggressiveClassifier(intercept="exact"),
+    PassiveAggressiveRegressor(),
+]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("model", TOO_LARGE_FOR, ids=repr)
+def test_rows_scaled_by_1e200_are_refused(model, method, form):
+    options = {"classes": [-1, 1]} if method == "partial_fit" and is_classifier(model) else {}
+    with pytest.raises(ValueError, match=r"overflow.*(scale the features|Scaling input data)"):
+        getattr(clone(model), method)(form(X * 1e200), Y, **options)
+
 
 SIZES = [5e-324, 1e-300, 1e-160, 1e-8, 1.0, 1e8, 1e150, 1e300]
 ROWS = np.random.default_rng(0).standard_normal((12, 3))

@@ -75,6 +75,8 @@ def test_the_cases_are_as_many_as_in_release_1_9():
         {"early_stopping": True},
         {"class_weight": "balanced", "max_iter": 20},
         {"n_iter_no_change": 2, "tol": 0.01, "loss": 2},
+        {"C": 1e-3, "max_iter": 5, "tol": None, "loss": 2},
+        {"C": 30.0, "max_iter": 5, "tol": None},
     ],
     ids=str,
 )
@@ -96,8 +98,8 @@ def test_the_same_seed_gives_the_same_weights(task, options, fit_intercept, aver
         one, other = ours(**options).fit(rows, y), theirs(**options).fit(rows, y)
         for model in (one, other):
             assert model.n_iter_ == one.n_iter_ and model.t_ == one.t_
-        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-12, atol=1e-12)
         if options.get("early_stopping") or options.get("class_weight") == "balanced":
             return
         if average and fit_intercept and task != "regression":
@@ -107,8 +109,8 @@ def test_the_same_seed_gives_the_same_weights(task, options, fit_intercept, aver
         for start in range(0, 150, 30):
             for model in (one, other):
                 model.partial_fit(rows[start : start + 30], y[start : start + 30], **extra)
-    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("average", [False, True, 40])
@@ -145,7 +147,12 @@ def test_weights_become_sparse_and_dense_again():
 
 
 @parametrize_with_checks(
-    [PassiveAggressiveClassifier(random_state=0), PassiveAggressiveRegressor(random_state=0, intercept="exact")]
+    [
+        PassiveAggressiveClassifier(random_state=0),
+        PassiveAggressiveClassifier(random_state=0, intercept="exact", loss="squared_hinge", average=True),
+        PassiveAggressiveRegressor(random_state=0),
+        PassiveAggressiveRegressor(random_state=0, intercept="exact"),
+    ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

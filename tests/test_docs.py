@@ -1,18 +1,27 @@
 """The site: its sources name what is there, its links lead somewhere, and Sphinx builds it without a warning."""
 
 import importlib.util
+import inspect
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import pa_lab
+from pa_lab import PAClassifier
+from pa_lab.compat import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 GUIDE = [path for path in sorted((DOCS / "guide").glob("*.md")) if path.stem not in ("index", "around")]
 SPHINX = ("sphinx", "numpydoc", "myst_nb", "pydata_sphinx_theme")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LEARNERS = [getattr(pa_lab, name) for name in pa_lab.__all__ if name != "datasets"]
 
 
 def broken_links(folder):
@@ -33,15 +42,93 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
 @pytest.mark.parametrize("path", GUIDE, ids=lambda path: path.stem)
 def test_a_page_of_the_guide_has_a_picture_and_a_notebook(path):
     text = path.read_text()
-    (picture,) = re.findall(r"```\{image\} \.\./(\S+)\n:alt: \S", text)
+    (picture,) = re.findall(r"```\{image\} \.\./(\S+)\n:alt: \S.*\n```\n\n\*[^*]+\*\n", text)  # with a caption
     (notebook,) = re.findall(r"\]\(\.\./(notebooks/\S+\.ipynb)\)", text)
     assert (ROOT / picture).is_file() and (ROOT / notebook).is_file()
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
-def test_code_on_the_site_can_be_parsed(path):
-    for code in re.findall(r"```python\n(.*?)```", path.read_text(), flags=re.S):
-        compile(code, path.name, "exec")
+def code_of(path):
+    return re.findall(r"```python\n(.*?)```", path.read_text(), flags=re.S)
+
+
+X = np.random.default_rng(0).standard_normal((700, 4))
+Y = np.where(X[:, 0] - X[:, 1] > 0, 1, -1)
+TEXTS = ["wheat and corn", "a merger of banks", "corn prices rose", "banks agreed to merge"] * 5
+# What a page takes for granted: the reader's own rows, labels and streams.
+GIVEN = {
+    "index": {},
+    "moving": {"stream": [({"a": x[0], "b": x[1]}, bool(y > 0)) for x, y in zip(X, Y, strict=True)], "C": 0.1},
+    "linear": {},
+    "asking": {"stream": np.split(X, 70), "label": lambda rows: np.where(rows[:, 0] - rows[:, 1] > 0, 1, -1)},
+    "kernels": {},
+    "batches": {},
+    "regression": {"stream": [(X[:350], X[:350, 0]), (X[350:], X[350:, 0])]},
+}
+
+
+@pytest.mark.parametrize("page", GIVEN)
+def test_code_on_a_page_runs_as_it_stands(page):
+    (path,) = DOCS.rglob(f"{page}.md") if page != "index" else [DOCS / "index.md"]
+    given = {"np": np, "X": X, "y": Y, "texts": TEXTS, "labels": ["grain", "bank"] * 10} | GIVEN[page]
+    given["old"] = PassiveAggressiveClassifier(C=0.1, random_state=0).fit(X, Y)
+    names = {}
+    for code in code_of(path):
+        exec(code, names := names | given)
+    if page == "moving":
+        assert names["right"] > 0.9 * len(Y)
+        assert names["model"].score(X, Y) > 0.9
+    if page == "asking":
+        assert 0 < names["model"].n_queries_ <= 500 and names["model"].score(X, Y) > 0.9
+
+
+def test_weights_that_are_taken_over_predict_and_learn_as_before():
+    old = PassiveAggressiveClassifier(C=0.1, intercept="exact", random_state=0).fit(X, np.digitize(X[:, 0], [-1, 1]))
+    (code,) = (code for code in code_of(DOCS / "moving.md") if "old.coef_" in code)
+    names = {"X": X, "y": np.digitize(X[:, 0], [-1, 1]), "old": old, "PAClassifier": PAClassifier}
+    exec(code, names)
+    np.testing.assert_array_equal(names["model"].predict(X), old.predict(X))
+    names["model"].partial_fit(X, names["y"])
+    old.set_params(shuffle=False).partial_fit(X, names["y"])
+    np.testing.assert_allclose(names["model"].coef_, old.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_the_newswire_example_of_the_readme_runs_as_it_stands(tmp_path):
+    (code,) = (code for code in code_of(ROOT / "README.md") if "reuters21578" in code)
+    assert len(code.splitlines()) <= 12
+    small = {"PA_LAB_STAND_IN": "1", "PA_LAB_STAND_IN_ROWS": "2500", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    run = subprocess.run(command, env=os.environ | small, capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert re.fullmatch(r"(story +\d+: [01]\.\d{3} right before learning\n)+", run.stdout)
+
+
+def test_the_labelling_loop_of_the_readme_spends_its_budget_and_no_more():
+    (code,) = (code for code in code_of(ROOT / "README.md") if "ask_a_person" in code)
+    asked = []
+    names = {"PAClassifier": PAClassifier, "rows": X, "ask_a_person": lambda x: asked.append(x) or int(x[0] > x[1])}
+    exec(code.replace("label_budget=200", "label_budget=100, random_state=0"), names)
+    assert len(asked) == names["model"].n_queries_ <= 100
+    assert names["model"].score(X, (Y > 0).astype(int)) > 0.8
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
+def test_code_on_the_site_can_be_parsed(page):
+    for code in code_of(page):
+        compile(code, page.name, "exec")
+        assert max(map(len, code.splitlines())) <= 96, "a line that a reader has to scroll"
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, PassiveAggressiveClassifier, PassiveAggressiveRegressor])
+def test_a_learner_tells_each_parameter_and_what_its_methods_take_and_return(learner):
+    text = inspect.getdoc(learner)
+    heads = re.search(r"Parameters\n-+\n(.*?)\n\n\w+\n-+\n", text, flags=re.S)[1].replace("\\\n", " ")
+    told = re.findall(r"[\w]+", " ".join(line for line in heads.splitlines() if line[0] != " ").replace(" : ", ", "))
+    assert set(inspect.signature(learner).parameters) <= set(told)
+    assert "Examples\n--------\n>>> " in text
+    for name in ("fit", "partial_fit", "predict", "decision_function"):
+        if hasattr(learner, name):
+            said = inspect.getdoc(getattr(learner, name))
+            assert "Parameters\n----------\nX : " in said and "Returns\n-------\n" in said
 
 
 def test_what_the_site_needs_is_pinned():
@@ -49,11 +136,13 @@ def test_what_the_site_needs_is_pinned():
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
 
 
-@pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in SPHINX), reason="what `make docs` installs is not installed"
-)
-def test_sphinx_builds_the_site_without_a_warning(tmp_path):
-    source, site = tmp_path / "source", tmp_path / "site"
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built as `make docs` builds it."""
+    if any(importlib.util.find_spec(name) is None for name in SPHINX):
+        pytest.skip("what `make docs` installs is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    source, site = folder / "source", folder / "site"
     shutil.copytree(DOCS, source)
     for name in ("notebooks", "figures"):
         shutil.copytree(ROOT / name, source / name)
@@ -64,4 +153,25 @@ def test_sphinx_builds_the_site_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-b", "html"]
     made = subprocess.run([*command, source, site], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
+    return site
+
+
+def test_sphinx_builds_the_site_without_a_warning_and_its_links_lead_somewhere(site):
     assert broken_links(site) == []
+
+
+PAGES = (
+    "index", "moving", "study", "guide/linear", "guide/around", "api/learners", "notebooks/01_derivation", "report",
+    "explore",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+@pytest.mark.parametrize("page", PAGES)
+def test_a_browser_finds_no_error_on_a_page(site, page, tmp_path):
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--dump-dom"]
+    flags += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=5000"]
+    run = subprocess.run([BROWSER, *flags, (site / f"{page}.html").as_uri()], capture_output=True, text=True)
+    assert "</html>" in run.stdout
+    said = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
+    assert [line for line in said if "[PST]" not in line] == []  # how the theme says which colours it took

@@ -1,4 +1,6 @@
-"""What other projects do with the learners: Dask, joblib's backends, ONNX, calibrated probabilities, several labels."""
+"""What other projects do with the learners: Dask, joblib's backends, ONNX, active learning, several labels."""
+
+from functools import partial
 
 import joblib
 import numpy as np
@@ -95,6 +97,21 @@ def test_mixing_on_the_workers_of_a_cluster_gives_the_same_weights(cluster):
     assert len(cluster.scheduler_info()["workers"]) == 2
 
 
+def read(start):
+    """A block of rows as a worker reads it, and its labels."""
+    rows = np.random.default_rng(start).standard_normal((100, 4))
+    return rows, np.where(rows[:, 0] > 0, "yes", "no")
+
+
+@pytest.mark.filterwarnings("default")
+def test_blocks_that_workers_read_themselves_give_the_same_weights(cluster):
+    late = [partial(read, start) for start in range(4)]
+    with joblib.parallel_config(backend="dask"):
+        far = mix(PAClassifier(C=0.1, average=True), late, n_jobs=-1, classes=["no", "yes"])
+    here = mix(PAClassifier(C=0.1, average=True), [read(start) for start in range(4)])
+    np.testing.assert_array_equal(far.coef_, here.coef_)
+
+
 @pytest.mark.filterwarnings("default")
 def test_blocks_of_a_dask_array_are_a_stream(cluster):
     array = pytest.importorskip("dask.array")
@@ -108,23 +125,42 @@ def test_blocks_of_a_dask_array_are_a_stream(cluster):
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_dask_array_on_its_own_is_refused_in_a_sentence():
+@pytest.mark.parametrize("call", ["fit", "partial_fit", "predict", "decision_function", "should_query", "score"])
+def test_a_dask_array_on_its_own_is_refused_in_a_sentence(call):
     array = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match=r"X is a Dask collection.*dask_ml\.wrappers\.Incremental"):
-        PAClassifier().fit(array.from_array(X), Y)
+    rest = {"fit": [Y], "partial_fit": [Y], "score": [Y]}.get(call, [])
+    with pytest.raises(TypeError, match=r"^X is a Dask collection.*dask_ml\.wrappers\.Incremental.*\.$"):
+        getattr(PAClassifier().fit(X, Y), call)(array.from_array(X), *rest)
 
 
 @pytest.mark.filterwarnings("default")
 def test_the_wrappers_of_dask_ml_train_and_predict_block_by_block(cluster):
-    array = pytest.importorskip("dask.array")
-    wrappers = pytest.importorskip("dask_ml.wrappers", reason="dask-ml is not installed")
-    rows, labels = array.from_array(X, chunks=(100, 4)), array.from_array(MANY, chunks=100)
+    pytest.importorskip("dask_ml", reason="dask-ml is not installed")
+    from dask.array import from_array
+    from dask_ml.wrappers import Incremental, ParallelPostFit
+
+    rows, labels = from_array(X, chunks=(100, 4)), from_array(MANY, chunks=100)
     model = PAClassifier(C=0.1).fit(X, MANY)
-    far = wrappers.Incremental(PAClassifier(C=0.1), shuffle_blocks=False).fit(rows, labels, classes=[0, 1, 2])
+    far = Incremental(PAClassifier(C=0.1), shuffle_blocks=False).fit(rows, labels, classes=[0, 1, 2])
     np.testing.assert_array_equal(far.estimator_.coef_, model.coef_)
     np.testing.assert_array_equal(far.predict(rows).compute(), model.predict(X))
-    post = wrappers.ParallelPostFit(PAClassifier(C=0.1)).fit(X, MANY)
+    assert far.score(rows, labels) == model.score(X, MANY)
+    post = ParallelPostFit(PAClassifier(C=0.1)).fit(X, MANY)
     np.testing.assert_array_equal(post.predict(rows).compute(), model.predict(X))
+    targets = from_array(SCORE, chunks=100)
+    far = Incremental(PARegressor(C=0.1), shuffle_blocks=False).fit(rows, targets)
+    np.testing.assert_array_equal(far.predict(rows).compute(), PARegressor(C=0.1).fit(X, SCORE).predict(X))
+
+
+@pytest.mark.filterwarnings("default")
+def test_shuffled_blocks_of_dask_ml_learn_as_well(cluster):
+    pytest.importorskip("dask_ml", reason="dask-ml is not installed")
+    from dask.array import from_array
+    from dask_ml.wrappers import Incremental
+
+    far = Incremental(PAClassifier(C=0.1), random_state=0)
+    far.fit(from_array(X, chunks=(100, 4)), from_array(Y, chunks=100), classes=["no", "yes"])
+    assert far.estimator_.n_seen_ == len(X) and far.estimator_.score(X, Y) > 0.9
 
 
 # ---------------------------------------------------------------- ONNX
@@ -160,6 +196,25 @@ def test_calibration_gives_the_probabilities_that_active_learners_ask_for():
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
     least_sure = np.argsort(chance.max(axis=1))[:40]  # what uncertainty sampling asks for
     assert np.abs(SCORE[least_sure]).mean() < np.abs(SCORE).mean() / 2
+
+
+def test_scikit_activeml_asks_where_the_calibrated_model_is_unsure():
+    pytest.importorskip("skactiveml", reason="scikit-activeml is not installed")
+    from skactiveml.classifier import SklearnClassifier
+    from skactiveml.pool import UncertaintySampling
+
+    calibrated = CalibratedClassifierCV(PAClassifier(C=0.1, average=True), cv=3)
+    model = SklearnClassifier(calibrated, classes=[0, 1], missing_label=-1, random_state=0)
+    ask = UncertaintySampling(method="least_confident", missing_label=-1, random_state=0)
+    truth, known = (SCORE > 0).astype(int), np.full(len(X), -1)
+    known[:20] = truth[:20]
+    for _ in range(20):
+        (chosen,) = ask.query(X=X, y=known, clf=model)
+        assert known[chosen] == -1
+        known[chosen] = truth[chosen]
+    asked = np.flatnonzero(known[20:] >= 0) + 20
+    assert np.abs(SCORE[asked]).mean() < np.abs(SCORE).mean() / 2
+    assert model.fit(X, known).score(X, truth) > 0.9
 
 
 def test_the_wrappers_that_errors_name_take_several_columns():

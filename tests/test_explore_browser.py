@@ -1,119 +1,30 @@
 """The page to play with in a real browser, by mouse, finger and keyboard. Skipped where there is no Chromium."""
 
-import shutil
+import re
 import statistics
 import time
 from urllib.parse import quote
 
 import numpy as np
 import pytest
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
+from browser import browse, needs_browser
 from pa_lab import PAClassifier
 from pa_lab.study import store
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 PAGE = (store.ROOT / "report" / "explore.html").as_uri()
 PARTS = ("step", "stream", "asking", "kernel", "results")
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="needs Chromium and its driver (Debian: chromium and chromium-driver)"
-)
-
-# Notes how long each frame's script takes and how far frames are apart, before the page's own script runs.
-WATCH_FRAMES = """
-window.frames_ = [];
-const ask = window.requestAnimationFrame.bind(window);
-let last;
-window.requestAnimationFrame = (draw) => ask((now) => {
-  const start = performance.now();
-  draw(now);
-  window.frames_.push([performance.now() - start, last === undefined ? null : now - last]);
-  last = now;
-});
-"""
-
-# All that a reader sees of a part: its text, drawings and pictures.
-LOOK = """
-const part = document.getElementById(arguments[0]);
-const pictures = [...part.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL());
-const drawings = [...part.querySelectorAll("svg")].map((svg) => svg.innerHTML);
-const words = [...part.querySelectorAll("td, th, p, .value, .values, .lines")].map((each) => each.textContent);
-return JSON.stringify([words, drawings, pictures]);
-"""
-
-
-class Page:
-    """The page in a browser: open a part, look at it, and use it."""
-
-    def __init__(self, driver):
-        self.driver = driver
-        self.find = lambda css: driver.find_element(By.CSS_SELECTOR, css)
-        self.all = lambda css: driver.find_elements(By.CSS_SELECTOR, css)
-        self.run = driver.execute_script
-
-    def open(self, address=""):
-        self.driver.get("about:blank")
-        self.driver.get(f"{PAGE}#{address}")
-
-    def look(self, part):
-        """What the part shows once it has come to rest."""
-        before, seen = None, self.run(LOOK, part)
-        end = time.monotonic() + 20
-        while seen != before:
-            assert time.monotonic() < end, f"{part} does not come to rest"
-            time.sleep(0.08)
-            before, seen = seen, self.run(LOOK, part)
-        return seen
-
-    def address(self, wanted=None):
-        """What the address holds after the #, once it holds what is wanted; it follows after a moment."""
-        end = time.monotonic() + 3
-        while True:
-            found = self.driver.current_url.partition("#")[2]
-            if wanted is None or wanted in found or time.monotonic() > end:
-                return found
-            time.sleep(0.05)
-
-    def address_becomes(self, wanted):
-        """Whether the address comes to be this one."""
-        end = time.monotonic() + 3
-        while self.address() != wanted and time.monotonic() < end:
-            time.sleep(0.05)
-        return self.address() == wanted
-
-    def complaints(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def size(self, width, height=800, **more):
-        settings = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", settings | more)
-
-    def prefers(self, **features):
-        values = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": values})
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('browser')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.set_script_timeout(30)
-    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH_FRAMES})
-    yield Page(driver)
-    driver.quit()
+    with browse(PAGE, tmp_path_factory.mktemp("browser")) as page:
+        yield page
 
 
 @pytest.fixture
@@ -274,7 +185,195 @@ def test_the_numbers_of_the_step_are_those_of_the_worked_example(page):
     assert "passive" in page.find("#step .reading").text
 
 
+# ---------------------------------------------------------------- what a class sees
+
+PLACES = """
+const svg = document.querySelector(arguments[0]);
+const polylines = [...svg.querySelectorAll("polyline")];
+const place = (text) => [text.textContent, text.x.baseVal[0].value, text.y.baseVal[0].value];
+const marks = [...svg.querySelectorAll(".mark")].map(place);
+return {
+  lines: polylines.map((line) => [...line.points].map((p) => [p.x, p.y])),
+  dashed: polylines.map((line) => line.getAttribute("stroke-dasharray") !== "none"),
+  x: marks.filter(([text]) => !text.endsWith("%")).map(([text, x]) => [Number(text), x]),
+  y: marks.filter(([text]) => text.endsWith("%")).map(([text, , y]) => [parseFloat(text), y]),
+};
+"""
+
+
+def lines_of(page, chart, log=False):
+    """The lines of a chart in the units of its axes, read off its marks as a person would; y in percent."""
+    found = page.run(PLACES, chart)
+    x, y = (np.array(found[axis]) for axis in "xy")
+    x_of = np.poly1d(np.polyfit(x[:, 1], np.log(x[:, 0]) if log else x[:, 0], 1))
+    y_of = np.poly1d(np.polyfit(y[:, 1], y[:, 0], 1))
+    lines = [np.array([x_of([a for a, _ in line]), y_of([b for _, b in line])]) for line in found["lines"]]
+    return [np.array([np.exp(a) if log else a, b]) for a, b in lines], found["dashed"]
+
+
+def test_rings_and_signs_show_what_each_line_gets_wrong(page):
+    signs = """
+        const at = (text) => [text.x.baseVal[0].value, -text.y.baseVal[0].value];
+        const found = [...document.querySelectorAll("#step svg.data .side")].map((t) => [t.textContent, ...at(t)]);
+        const size = document.querySelector("#step svg.data").clientWidth;
+        return found.map(([sign, a, b]) => [sign, a - size / 2, b + size / 2]);"""
+    weights = {1: [(0.3, 0.3), (0.32, 0.34), (0.32, 0.34)], -1: [(0.3, 0.3), (0.2, 0.1), (-0.08, -0.46)]}
+    for y in (1, -1):
+        page.open(f"step?y={y}")
+        page.look("step")
+        for row in page.all("#step .rules tbody tr"):
+            if row.is_displayed():
+                rule = row.find_element(By.TAG_NAME, "th").text
+                wrong = int(row.find_element(By.CSS_SELECTOR, ".wrong").text)
+                assert len(page.all(f'#step .miss[data-rule="{rule}"]')) == wrong > 0
+        found = page.run(signs)
+        assert [sign for sign, _, _ in found] == ["+", "−"] * 3
+        for k, (sign, *place) in enumerate(found):
+            assert (np.dot(weights[y][k // 2], place) > 0) == (sign == "+")
+
+
+def test_the_chart_of_the_stream_follows_the_counts_of_true_labels(page):
+    page.open("stream?wrong=0.2&t=27")
+    page.look("stream")
+    counts = [[int(cell.text) for cell in row.find_elements(By.TAG_NAME, "td")[2:]]
+              for row in page.all("#stream .counts tbody tr")[:2]]  # fmt: skip
+    lines, dashed = lines_of(page, "#stream .errors")
+    assert dashed == [False, False, True, True]
+    assert [line.shape[1] for line in lines] == [28] * 4
+    assert np.allclose([line[:, -1] for line in lines], [[27, 100 * n / 40] for n in np.ravel(counts, "F")], atol=0.1)
+    page.find("#stream .switch").click()
+    page.look("stream")
+    assert lines_of(page, "#stream .errors")[1] == [False, False]
+
+
+def test_a_line_outside_the_picture_is_said_to_be(page):
+    cases = {"wrong=0.2&seed=1": [False, True], "wrong=0.2": [False, False], "t=0": [False, False]}
+    for address, outside in cases.items():
+        page.open(f"stream?{address}")
+        page.look("stream")
+        assert [note.is_displayed() for note in page.all("#stream .outside")] == outside, address
+
+
+@pytest.mark.parametrize("address", ["", "weights=averaged", "rule=PA&delta=1", "n=100&C=0.1"])
+def test_the_sentence_on_asking_is_what_the_chart_shows(page, address):
+    page.open(f"asking?{address}")
+    found = page.find("#asking .found")
+    end = time.monotonic() + 60
+    while "Reading" in found.text:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    page.look("asking")
+    (small, random, every), _ = lines_of(page, "#asking .quality", log=True)
+    enough = next((k for k, quality in enumerate(small[1]) if quality >= every[1, 0] - 0.005), None)
+    labels = int(re.search(r"about (\d+) labels", found.text)[1])
+    assert abs(labels - small[0, -1 if enough is None else enough]) < 1
+    assert ("match all" in found.text) == (enough is not None)
+    gains = re.findall(r"(−?[\d.]+)\s±", found.text)
+    gain = float(gains["averaged" in address].replace("−", "-"))
+    at = int(re.search(r", about (\d+) labels, the gain", found.text)[1])
+    k = int(np.argmin(np.abs(small[0] - at)))
+    assert abs(small[1, k] - random[1, k] - gain) < 0.07
+    tops = [page.find(f"#asking {css}").rect["y"] for css in (".quality", ".found", ".counts")]
+    assert tops == sorted(tops)
+
+
+def test_a_phone_shows_the_line_and_the_result_without_scrolling(page):
+    page.size(390, 844, mobile=True)
+    page.open("step")
+    page.look("step")
+    page.find("#step .flip").click()
+    page.look("step")
+    flip, reading, plane, weights = (
+        page.run(
+            "const a = document.querySelector(arguments[0]).getBoundingClientRect(); return [a.top, a.bottom]", css
+        )
+        for css in ("#step .flip", '#step [data-out="reading"]', "#step svg.data", "#step svg.weights")
+    )
+    assert 0 <= flip[0] < flip[1] < reading[0] < reading[1] < plane[0] < plane[1] < min(844, weights[0])
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_part_shows_from_its_top(page, width):
+    page.size(width, mobile=width < 500)
+    for address in (*PARTS, "stream?t=5"):
+        page.open(address)
+        page.look(address.partition("?")[0])
+        assert page.run("return scrollY") == 0, address
+        page.run("location.hash = 'kernel?C=2'; scrollTo(0, 300); location.hash = arguments[0]", address)
+        page.look(address.partition("?")[0])
+        assert page.run("return scrollY") == 0, f"{address}, from another part"
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_the_table_of_steps_fits(page, width):
+    page.size(width, mobile=width < 500)
+    for address in ("x=0.9,2", "x=0.05,-0.03&y=-1&w=-4.99,-4.99", "x=-0.05,-0.05&intercept=left%20out"):
+        page.open(f"step?{address}&rules=PA,PA-I,PA-II,PALS")
+        page.look("step")
+        widths = "const a = document.querySelector('#step .scroll'); return [a.scrollWidth, a.clientWidth]"
+        inner, outer = page.run(widths)
+        assert inner <= outer, address
+
+
+def test_a_large_c_makes_pa1_equal_to_pa_and_the_slider_shows_from_where(page):
+    page.open("step?y=-1&C=1")
+    page.look("step")
+    assert "C exceeds 0.38, so PA-I = PA." in page.find('#step [data-out="reading"]').text
+    slider, mark = page.find('#step [data-key="C"]').rect, page.find("#step .need")
+    assert slider["width"] > 250
+    assert "0.38" in mark.text
+    share = np.log(0.38 / 0.001) / np.log(100 / 0.001)
+    middle = mark.rect["x"] + mark.rect["width"] / 2
+    assert abs(middle - (slider["x"] + 8 + share * (slider["width"] - 16))) < 1  # half of the slider's knob is 8 pixels
+    page.open("step?y=-1")
+    page.look("step")
+    assert "PA-I stops at C = 0.1" in page.find('#step [data-out="reading"]').text
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_class_can_read_every_word_on_a_wide_screen(page, part):
+    page.open(f"{part}?at=1&rules=PA,PA-I,PA-II,PALS")
+    page.look(part)
+    small = """
+        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        const found = [];
+        while (walk.nextNode()) {
+          const parent = walk.currentNode.parentElement;
+          const size = parseFloat(getComputedStyle(parent).fontSize);
+          if (size < 15 && walk.currentNode.data.trim() && parent.checkVisibility()) found.push(parent.outerHTML);
+        }
+        return found;"""
+    assert page.run(small) == []
+    if part == "stream":
+        size, weight = page.run("const a = getComputedStyle(document.querySelector('small.left b'));"
+                                "return [parseFloat(a.fontSize), a.fontWeight]")  # fmt: skip
+        assert size >= 24 and int(weight) >= 700
+
+
 # ---------------------------------------------------------------- mouse, finger, keyboard
+
+
+@pytest.mark.parametrize("key", [Keys.SPACE, Keys.ENTER])
+def test_keys_on_a_handle_flip_the_label(page, key):
+    page.open()
+    page.look("step")
+    for handle, label in (("x", "−1"), ("w", "+1")):
+        page.run("document.querySelector(arguments[0]).focus()", f".handle.{handle}")
+        ActionChains(page.driver).send_keys(key).perform()
+        page.look("step")
+        assert page.find('#step [data-show="y"]').text == label
+    assert page.run("return scrollY") == 0
+
+
+@pytest.mark.parametrize("part", ["stream", "asking", "kernel"])
+def test_the_space_bar_plays_and_pauses(page, part):
+    page.open(f"{part}?t=2")
+    page.look(part)
+    for word in ("Pause", "Play"):
+        ActionChains(page.driver).send_keys(Keys.SPACE).perform()
+        assert page.find(f"#{part} [data-do=play]").text == word
+    page.find(f"#{part} [data-do=next]").send_keys(Keys.SPACE)
+    assert page.find(f"#{part} [data-do=play]").text == "Play", "a button that has the focus keeps its key"
 
 
 def values(page, key):
@@ -469,6 +568,9 @@ def test_nothing_is_cut_off(page, width, scheme):
             return [...document.querySelectorAll(`#${arguments[0]} :is(button, select), header button`)]
               .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 28).map((e) => e.outerHTML);"""
         assert page.run(small, part) == [], part
+    page.open("results?at=2")
+    page.look("results")
+    assert page.run("const a = document.querySelector('.values'); return a.scrollWidth <= a.clientWidth")
     dark = page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
     assert dark == (scheme == "dark")
     page.find("#theme").click()

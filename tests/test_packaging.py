@@ -1,12 +1,13 @@
 """The package as others install it: the learners stand alone, the study is an extra."""
 
 import ast
+import contextlib
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -15,46 +16,20 @@ ROOT = Path(__file__).resolve().parents[1]
 STUDY = {"pandas", "matplotlib", "pooch", "tqdm"}
 NOT_LEARNERS = {"__init__.py", "datasets.py"}  # they lead to `pa_lab.study.datasets`, when asked for it
 
+FRESH = ROOT / "tests" / "fresh"
+
 # Runs without site-packages: what can be imported is the standard library and the folders named.
-START = """
-import sys
-sys.path[:0] = sys.argv[1:]
-for name in ("pandas", "matplotlib", "pooch", "tqdm"):
-    try:
-        __import__(name)
-    except ModuleNotFoundError:
-        continue
-    raise AssertionError(f"{name} was not to be found here")
-"""
-FIT = """
-import numpy as np
-import pa_lab
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
-X = np.random.default_rng(0).normal(size=(60, 3))
-y = np.where(X[:, 0] > 0, 1, -1)
-for model in (PAClassifier(average=True), PAClassifier(batch_size=4), KernelPAClassifier(), PARegressor()):
-    assert model.fit(X, y).predict(X).shape == y.shape
-assert PAClassifier(max_iter=5).fit(X, y).score(X, y) > 0.9
-assert KernelPAClassifier(gamma=0.5, max_iter=5).fit(X, y).score(X, y) > 0.9
-print(pa_lab.__file__)
-"""
-ASK = """
-try:
-    from pa_lab import datasets
-except ImportError as error:
-    print(error)
-"""
+START = "import runpy, sys; script, *sys.path[:0] = sys.argv[1:]; runpy.run_path(script)"
 
 
 def needed(name, seen):
-    """The installed packages that a package needs, without its extras, as their own metadata tell."""
-    if name in seen:
-        return seen
-    seen.add(name)
-    for line in distribution(name).requires or []:
-        if "extra ==" not in line:
-            needed(re.match(r"[\w.-]+", line)[0], seen)
-    return seen
+    """Add to ``seen`` the installed packages that a package needs, without its extras, as their own metadata tell."""
+    with contextlib.suppress(PackageNotFoundError):  # it is for another system
+        requires = () if name in seen else distribution(name).requires or ()
+        seen.add(name)
+        for line in requires:
+            if "extra ==" not in line:
+                needed(re.match(r"[\w.-]+", line)[0], seen)
 
 
 @pytest.fixture(scope="module")
@@ -72,31 +47,33 @@ def wheel(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """Where the wheel was installed, and beside it links to the packages that it declares to need."""
-    target, links = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("links")
+def target(wheel, tmp_path_factory):
+    """Where the wheel was installed."""
+    folder = tmp_path_factory.mktemp("target")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", "--target", target, wheel], check=True)
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", "--target", folder, wheel], check=True)
+    return folder
+
+
+def run_fresh(form, target, links):
+    """Run a script of `fresh` where nothing can be imported but the wheel and what that way to install it brings."""
     (metadata,) = target.glob("*.dist-info/METADATA")
-    required = re.findall(r"^Requires-Dist: ([\w.-]+)(?!.*extra ==)", metadata.read_text(), flags=re.M)
+    declared = re.compile(r"^Requires-Dist: ([\w.-]+)(?:.*extra == \W(\w+))?", re.M)
     seen = set()
-    for name in required:
-        needed(name, seen)
+    for name, extra in declared.findall(metadata.read_text()):
+        if extra in ("", form):
+            needed(name, seen)
     for name in seen:
         package = distribution(name)
         for top in {file.parts[0] for file in package.files if file.parts[0] not in ("..", "__pycache__")}:
             if not (links / top).exists():
                 (links / top).symlink_to(package.locate_file(top))
-    return target, links
-
-
-def alone(installed, code, tmp_path):
-    """Run Python code where nothing but the wheel and what it needs can be imported."""
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", START + code, *map(str, installed)],
-        capture_output=True, text=True, check=True, cwd=tmp_path,
-    )  # fmt: skip
-    return run.stdout.strip()
+    command = [sys.executable, "-I", "-S", "-W", "ignore", "-c", START, FRESH / f"{form}.py", target, links]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=links)
+    assert run.returncode == 0, run.stderr
+    *said, where = run.stdout.splitlines()
+    assert where.startswith(str(target))
+    return said
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
@@ -125,15 +102,14 @@ def test_twine_accepts_the_wheel(wheel):
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_learners_fit_without_the_packages_of_the_study(installed, tmp_path):
-    assert alone(installed, FIT, tmp_path).startswith(str(installed[0]))
-
-
-def test_the_study_says_in_one_sentence_what_to_install(installed, tmp_path):
-    said = alone(installed, ASK, tmp_path)
-    assert len(said.splitlines()) == 1
+def test_the_learners_alone_fit_and_say_in_one_sentence_what_the_study_needs(target, tmp_path):
+    (said,) = run_fresh("base", target, tmp_path)
     assert "pip install 'pa-lab[study]'" in said
     assert all(name in said for name in STUDY)
+
+
+def test_the_extra_brings_all_that_the_study_imports(target, tmp_path):
+    run_fresh("study", target, tmp_path)
 
 
 def learners():

@@ -159,7 +159,7 @@ def test_a_cell_that_differs_is_marked():
 
 def test_the_tables_are_packaged_and_cited():
     package_data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    assert package_data["pa_lab.study"] == ["datasets.csv", "published_tables/*"]
+    assert package_data["pa_lab.study.published_tables"] == ["*"]
     folder = ROOT / "pa_lab" / "study" / "published_tables"
     readme = (folder / "README.md").read_text()
     assert all(f"`{path.name}`" in readme for path in folder.glob("*.csv"))

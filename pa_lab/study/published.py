@@ -20,6 +20,15 @@ def load_table(name: str) -> pd.DataFrame:
     return pd.read_csv(Path(__file__).parent / "published_tables" / f"{name}.csv")
 
 
+def called(variant: str, C: float | None) -> str:
+    """Return what a column of the tables is called.
+
+    >>> called("PA-I", 0.1), called("PA", None)
+    ('PA-I, C = 0.1', 'PA')
+    """
+    return variant if pd.isna(C) else f"{variant}, C = {C:g}"
+
+
 def compare_with_printed(runs: pd.DataFrame, tolerance: float = 0.02) -> pd.DataFrame:
     """Return the printed figures of Ezukwoke and Zareian (2019) beside recomputed ones, each pair with a mark.
 
@@ -31,8 +40,9 @@ def compare_with_printed(runs: pd.DataFrame, tolerance: float = 0.02) -> pd.Data
     tolerance : float, default=0.02
         Largest difference at which a deterministic score counts as reproduced. Counts must be equal.
 
-    Returns a frame of the printed figures that ``runs`` covers, with ``recomputed`` (median), ``low`` and ``high`` (95
-    % range over seeds), ``difference``, ``rank`` (share of seeds below the printed figure) and ``mark``.
+    Returns a frame of the printed figures that ``runs`` covers, with ``rule`` (see `called`), ``recomputed`` (median),
+    ``low`` and ``high`` (95 % range over seeds), ``difference``, ``rank`` (share of seeds below the printed figure) and
+    ``mark``.
     """
     values = runs.astype({"C": float}).groupby(KEY, dropna=False)["value"].agg(list).reset_index()
     table = load_table("ezukwoke_zareian_2019").drop(columns="note").rename(columns={"value": "printed"})
@@ -49,4 +59,5 @@ def compare_with_printed(runs: pd.DataFrame, tolerance: float = 0.02) -> pd.Data
         "reproduced",
     )
     found = {"recomputed": median, "difference": difference, "low": low, "high": high, "rank": rank, "mark": mark}
-    return table.drop(columns="value").assign(**found)
+    rule = [called(*column) for column in zip(table["variant"], table["C"], strict=True)]
+    return table.drop(columns="value").assign(rule=rule, **found)

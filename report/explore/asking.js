@@ -11,13 +11,14 @@ import { SIZES, between, drawPoints, streamOf } from "./stream.js";
 
 const DELTAS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 const REPEATS = 200;
+const WEIGHTS = ["last", "averaged"];
 const UNSEEN = clouds(500, new Random(77));
 
 export const ASKING = {
   delta: number(0.2, 0.01, 10),
   rule: choice("PA-I", VARIANTS),
   C: number(1, 0.001, 100),
-  weights: choice("last", ["last", "averaged"]),
+  weights: choice("last", WEIGHTS),
   n: choice(200, SIZES),
   seed: whole(69, 1, 999), // a stream whose outcome is near the mean of many
   speed: choice(10, speeds.options),
@@ -27,6 +28,27 @@ export const ASKING = {
 /** Share of points on their side of the line. */
 function right(w, points) {
   return points.filter(({ x, y }) => w[0] * x[0] + w[1] * x[1] + w[2] > 0 === y > 0).length / points.length;
+}
+
+/** The mean of some numbers, and the half-width of its 95 % interval. */
+class Mean {
+  constructor() {
+    this.n = this.sum = this.squares = 0;
+  }
+
+  add(value) {
+    this.n += 1;
+    this.sum += value;
+    this.squares += value * value;
+  }
+
+  get mean() {
+    return this.sum / this.n;
+  }
+
+  get spread() {
+    return 1.96 * Math.sqrt(Math.max(0, this.squares / this.n - this.mean * this.mean) / this.n);
+  }
 }
 
 /** Both ways to ask on one stream. Random asking gets the rate at which it asks exactly as often by the end. */
@@ -61,7 +83,7 @@ export class AskingPart {
     this.planes = ["left", "right"].map((side) => new Plane(panel.querySelector(`canvas.${side}`), REACH));
     this.state.listeners.push((changed) => {
       if (changed.some((key) => !["t", "speed", "weights"].includes(key))) this.run();
-      if (changed.some((key) => !["t", "speed", "delta", "seed"].includes(key))) this.study();
+      if (changed.some((key) => !["t", "speed", "delta", "seed", "weights"].includes(key))) this.study();
       wake();
     });
     bind(panel, this.state);
@@ -81,30 +103,39 @@ export class AskingPart {
 
   /** Begin the chart anew: every delta on many streams, a little in each frame, so that nothing stops. */
   study() {
-    const empty = () => DELTAS.map(() => ({ labels: 0, sum: 0, squares: 0 }));
+    const both = () => ({ last: new Mean(), averaged: new Mean() });
     this.done = 0;
-    this.sums = [empty(), empty()];
-    this.every = 0;
+    this.every = both();
+    this.deltas = DELTAS.map((delta) => ({
+      delta,
+      labels: new Mean(),
+      ways: [both(), both()],
+      gain: both(),
+      shrinks: new Mean(),
+    }));
   }
 
   /** One more stream for the chart. */
   studyOne() {
-    const { rule: variant, C, n, weights } = this.state.values;
+    const { rule: variant, C, n } = this.state.values;
     const seed = 5000 + this.done;
     const rows = clouds(n, new Random(seed));
-    const final = (model) => right(weights === "last" ? model.w : model.averaged(), UNSEEN);
-    DELTAS.forEach((delta, j) => {
-      compare({ rule: variant, C, delta }, rows, seed).forEach(({ model }, i) => {
-        const quality = final(model);
-        const sums = this.sums[i][j];
-        sums.labels += model.queries;
-        sums.sum += quality;
-        sums.squares += quality * quality;
-      });
-    });
+    const quality = (model) => ({ last: right(model.w, UNSEEN), averaged: right(model.averaged(), UNSEEN) });
     const all = new LinearPA({ variant, C });
     for (const { x, y } of rows) all.learn(x, y);
-    this.every += final(all);
+    const best = quality(all);
+    for (const weights of WEIGHTS) this.every[weights].add(best[weights]);
+    for (const { delta, labels, ways, gain, shrinks } of this.deltas) {
+      const models = compare({ rule: variant, C, delta }, rows, seed).map(({ model }) => model);
+      const [small, random] = models.map(quality);
+      labels.add(models[0].queries);
+      for (const weights of WEIGHTS) {
+        ways[0][weights].add(small[weights]);
+        ways[1][weights].add(random[weights]);
+        gain[weights].add(small[weights] - random[weights]);
+      }
+      shrinks.add(small.last - random.last - (small.averaged - random.averaged));
+    }
     this.done += 1;
   }
 
@@ -122,9 +153,9 @@ export class AskingPart {
       const w = weights === "last" ? last : between(run.averages, t, phase);
       plane.sides(w, colors);
       if (side === 0)
-        for (const level of [delta, -delta]) plane.line(last, colors.muted, { width: 1.2, dash: [2, 4], level });
+        for (const level of [delta, -delta]) plane.line(last, colors.muted, { width: 2.2, dash: [3, 4], level });
       drawPoints(plane, this.rows, t, colors, (i) => run.asked[i]);
-      plane.line(w, side ? colors.PALS : colors["PA-I"], { width: 3 });
+      plane.line(w, side ? colors.PALS : colors["PA-I"], { width: 3.5 });
     });
     this.numbers(t, colors);
     return more || this.done < REPEATS;
@@ -144,26 +175,50 @@ export class AskingPart {
       good.textContent = percent(quality[i]);
     });
     if (this.done) this.chart(names, colors, n);
-    const reading = this.panel.querySelector(".reading");
+    const reading = this.panel.querySelector(".stream-now");
     const asked = this.runs[0].queries.at(-1);
-    reading.textContent =
-      `δ = ${text(this.state.values.delta, 3)} asks for ${asked} of the ${n} labels here. ` +
-      "Filled points were asked for; hollow ones passed without their label being read.";
-    this.announce(() => reading.textContent);
+    reading.textContent = `δ = ${text(this.state.values.delta, 3)} asks for ${asked} of the ${n} labels here.`;
+    const found = this.panel.querySelector(".found");
+    if (this.done < REPEATS) found.textContent = "Reading other streams …";
+    else found.replaceChildren(...this.found(n));
+    this.announce(() => `${reading.textContent} ${found.textContent}`);
+  }
+
+  /** The chart in words: how many labels are enough, and what choosing them gains. */
+  found(n) {
+    const { weights, delta } = this.state.values;
+    const about = ({ labels }) => `about ${text(labels.mean, 0)} labels`;
+    const all = this.every[weights].mean;
+    const most = this.deltas.at(-1);
+    const short = text(100 * (all - most.ways[0][weights].mean), 2);
+    const enough = this.deltas.find(({ ways }) => ways[0][weights].mean >= all);
+    const match = enough
+      ? `Asked for where the score is small, ${about(enough)} match all ${n} here.`
+      : `Here even ${about(most)} fall ${short} percentage points short of all ${n}.`;
+    const near = (each) => Math.abs(Math.log(each.delta / delta));
+    const point = this.deltas.reduce((best, each) => (near(each) < near(best) ? each : best));
+    const gain = ({ mean, spread }) => `${text(100 * mean, 1, true)}\u00a0±\u00a0${text(100 * spread, 1, true)}`;
+    const shrinks = point.shrinks.mean > point.shrinks.spread;
+    return [
+      html("b", {}, match),
+      ` At δ = ${text(point.delta)}, ${about(point)}, the gain over random asking is ${gain(point.gain.last)} ` +
+        `percentage points with the last weights. ${shrinks ? "Averaging shrinks it to" : "Averaged, it is"} ` +
+        `${gain(point.gain.averaged)}.`,
+    ];
   }
 
   chart(names, colors, n) {
-    const lines = this.sums.map((sums, i) => ({
-      name: names[i],
+    const { weights } = this.state.values;
+    const lines = names.map((name, i) => ({
+      name,
       color: i ? colors.PALS : colors["PA-I"],
       dash: i ? "6 3" : "none",
-      points: sums.map(({ labels, sum, squares }) => {
-        const mean = sum / this.done;
-        const spread = 1.96 * Math.sqrt(Math.max(0, squares / this.done - mean * mean) / this.done);
-        return [labels / this.done, mean, mean - spread, mean + spread];
+      points: this.deltas.map(({ labels, ways }) => {
+        const { mean, spread } = ways[i][weights];
+        return [labels.mean, mean, mean - spread, mean + spread];
       }),
     }));
-    const all = this.every / this.done;
+    const all = this.every[weights].mean;
     lines.push({
       name: "every label",
       color: colors.muted,

@@ -36,7 +36,7 @@ function bound(control, state) {
       const value = state.values[key];
       const place = log ? Math.log10(value) : value;
       if (!log || Math.abs(Number(control.value) - place) > 0.026) control.value = place;
-      control.setAttribute("aria-valuetext", control.previousElementSibling.textContent);
+      control.setAttribute("aria-valuetext", control.parentElement.querySelector(".value").textContent);
     };
   }
   if (control.type === "number") {
@@ -96,7 +96,7 @@ export class Player {
     this.speed = this.bar.querySelector("select");
     this.speed.append(...SPEEDS.map((speed) => html("option", { value: speed }, `${speed} a second`)));
     this.buttons = Object.fromEntries([...this.bar.querySelectorAll("button")].map((b) => [b.dataset.do, b]));
-    this.buttons.play.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
+    this.buttons.play.addEventListener("click", () => this.toggle());
     this.buttons.next.addEventListener("click", () => this.move(1));
     this.buttons.back.addEventListener("click", () => this.move(-1));
     this.buttons.start.addEventListener("click", () => this.move(-Infinity));
@@ -113,6 +113,11 @@ export class Player {
   /** Examples read so far; the address may ask for more than there are. */
   get t() {
     return Math.min(this.state.values.t, this.length());
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
   }
 
   play() {

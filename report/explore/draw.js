@@ -170,16 +170,17 @@ export class Plane {
     this.context.globalAlpha = 1;
   }
 
-  /** The line where the score is `level`. */
+  /** The line where the score is `level`; false if it lies outside the picture. */
   line(w, color, { width = 2, dash = [], level = 0 } = {}) {
     const ends = stretch(([a, b]) => w[0] * a + w[1] * b + w[2] - level, this.reach);
-    if (ends.length < 2) return;
+    if (ends.length < 2) return false;
     this.context.strokeStyle = color;
     this.context.lineWidth = width;
     this.context.setLineDash(dash);
     this.path(ends);
     this.context.stroke();
     this.context.setLineDash([]);
+    return true;
   }
 
   /** A point: a disc for +1 and a square for -1, so that colour is never the only difference. */

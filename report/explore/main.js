@@ -56,6 +56,7 @@ function follow() {
   parts[shown].state.read(known ? query.join("?") : "");
   remember();
   wake();
+  window.scrollTo(0, 0);
 }
 
 // ------------------------------------------------------------ tabs
@@ -98,6 +99,14 @@ for (const [name, Part] of Object.entries(PARTS)) {
   parts[name] = new Part(document.getElementById(name), wake, { ...data, announce });
   parts[name].state.listeners.push(() => name === shown && remember());
 }
+
+// The space bar plays and pauses, unless it has something else to press.
+document.addEventListener("keydown", (event) => {
+  const { player } = parts[shown];
+  if (event.key !== " " || event.target !== document.body || !player) return;
+  event.preventDefault();
+  player.toggle();
+});
 
 document.getElementById("reset").addEventListener("click", () => {
   parts[shown].player?.pause();

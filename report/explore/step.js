@@ -42,13 +42,18 @@ export class StepPart {
     this.scale = 1;
     bind(panel, this.state, { y: signed });
     this.state.listeners.push(wake);
-    panel.querySelector(".flip").addEventListener("click", () => this.state.set({ y: -this.state.values.y }));
+    panel.querySelector(".flip").addEventListener("click", () => this.flip());
     this.handle = {
       w: this.movable(this.weights, "w", 0.02, (event) => this.place(event, this.weights, this.scale, 0.02)),
       x: this.movable(this.data, "x", 0.05, (event) => this.dataPlace(event)),
     };
     this.rows = Object.fromEntries(VARIANTS.map((rule) => [rule, this.row(rule)]));
     panel.querySelector(".rules tbody").append(...Object.values(this.rows).map(({ row }) => row));
+    panel.querySelector(".worked tbody").append(...Object.values(this.rows).map(({ sum }) => sum));
+  }
+
+  flip() {
+    this.state.set({ y: -this.state.values.y });
   }
 
   /** A handle that mouse, finger and arrow keys move; it sets the pair of values `key`. */
@@ -74,8 +79,13 @@ export class StepPart {
     handle.addEventListener("pointercancel", drop);
     handle.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-      if (!by) return;
+      const flips = event.key === "Enter" || event.key === " ";
+      if (!by && !flips) return;
       event.preventDefault();
+      if (flips) {
+        this.flip();
+        return;
+      }
       const size = event.shiftKey ? grain / 2 : 2 * grain;
       const high = STEP[key].high;
       const next = this.state.values[key].map((v, i) => Math.max(-high, Math.min(high, rounded(v + size * by[i]))));
@@ -108,13 +118,19 @@ export class StepPart {
       const { after } = steps(this.state.values).rules.find((each) => each.rule === rule);
       this.state.set({ w: after.map((v) => rounded(Math.max(-5, Math.min(5, v)))) });
     });
-    return { row: html("tr", {}, mark, ...cells, html("td", {}, button)), cells };
+    const step = html("td");
+    const sum = html("tr", {}, html("th", { scope: "row" }, html("i", {}, "τ"), ` of ${rule}`), step);
+    return { row: html("tr", {}, mark, ...cells, html("td", {}, button)), cells, sum, step };
   }
 
-  /** How many of the points the weights put on the wrong side; a score of 0 counts as -1. */
-  wrong(w) {
+  /** The points that the weights put on the wrong side; a score of 0 counts as -1. */
+  missed(w) {
     const flat = this.state.values.intercept === "none";
-    return this.points.filter(([a, b, y]) => w[0] * a + w[1] * (flat ? b : 1) > 0 !== y > 0).length;
+    return this.points.filter(([a, b, y]) => w[0] * a + w[1] * (flat ? b : 1) > 0 !== y > 0);
+  }
+
+  wrong(w) {
+    return this.missed(w).length;
   }
 
   frame() {
@@ -143,10 +159,11 @@ export class StepPart {
     const squares = intercept === "left out" ? `${factor(x[0])}²` : `${factor(x[0])}² + ${factor(x[1])}²`;
     show("sqnorm", `${squares} = ${text(sqnorm)}`);
     for (const { rule, loss, tau, after, margin } of rules) {
-      const { row, cells } = this.rows[rule];
-      row.hidden = !shown.some((each) => each.rule === rule);
+      const { row, cells, sum, step } = this.rows[rule];
+      row.hidden = sum.hidden = !shown.some((each) => each.rule === rule);
+      step.textContent = `${formula(rule, loss, sqnorm, C)} = ${text(tau, 3)}`;
       const [first, second, third, fourth] = cells;
-      first.replaceChildren(text(tau, 3), html("small", {}, formula(rule, loss, sqnorm, C)));
+      first.textContent = text(tau, 3);
       second.textContent = vector(after);
       third.textContent = text(margin);
       fourth.textContent = this.wrong(after);
@@ -154,14 +171,25 @@ export class StepPart {
     show("before", this.wrong(w));
     show("reading", this.reading({ shown, w, C, intercept, rules }));
     this.announce(() => this.panel.querySelector('[data-out="reading"]').textContent);
+    this.need(rules[0].tau);
     const example = this.state.values.x;
-    this.handle.w.setAttribute("aria-label", `Weights ${vector(w)}. Arrow keys move them.`);
+    const keys = "Arrow keys move, Enter flips the label.";
+    this.handle.w.setAttribute("aria-label", `Weights ${vector(w)}. ${keys}`);
     this.handle.x.setAttribute(
       "aria-label",
-      `Example ${vector(intercept === "none" ? example : x)} with label ${signed(y)}. Arrow keys move it.`,
+      `Example ${vector(intercept === "none" ? example : x)} with label ${signed(y)}. ${keys}`,
     );
     const button = this.panel.querySelector(".flip");
     button.querySelector("span").textContent = `now ${signed(y)}`;
+  }
+
+  /** Mark on the slider the C from which PA-I takes the step of PA. */
+  need(tau) {
+    const { low, high } = STEP.C;
+    const mark = this.panel.querySelector(".need");
+    mark.hidden = !(tau > low && tau < high);
+    mark.textContent = `PA ${text(tau, 3)}`;
+    mark.style.setProperty("--share", Math.log(tau / low) / Math.log(high / low));
   }
 
   reading({ shown, w, C, intercept, rules }) {
@@ -176,12 +204,13 @@ export class StepPart {
     if (still.length === shown.length)
       return "The margin is already 1 or more, so the loss is 0 and the weights stay where they are: passive.";
     const [pa, pa1] = ["PA", "PA-I"].map((name) => shown.find(({ rule }) => rule === name));
-    const capped = pa && pa1 && pa1.tau < pa.tau;
-    const why = capped
-      ? `This label needs a step of ${text(pa.tau)}: PA takes it, PA-I stops at C = ${text(C, 3)}. `
-      : "";
-    const harm = shown.map(({ rule, after }) => `${this.wrong(after)} after ${rule}`);
-    return `${why}Of the ${this.points.length} pale points, ${this.wrong(w)} are on the wrong side now, ${join(harm)}.`;
+    const need = pa && pa1 ? text(pa.tau, 3) : "";
+    let why = "";
+    if (need && C < pa.tau) why = `This label needs τ = ${need}: PA takes it, PA-I stops at C = ${text(C, 3)}. `;
+    if (need && C > pa.tau) why = `C exceeds ${need}, so PA-I = PA. `;
+    const [first, ...others] = shown.map(({ rule, after }) => [rule, this.wrong(after)]);
+    const harm = [`${first[0]} gets ${first[1]} wrong`, ...others.map((each) => each.join(" "))];
+    return `${why}Of ${this.points.length} pale points ${join(harm)}. Before the step it was ${this.wrong(w)}.`;
   }
 
   // ------------------------------------------------------------ the space of the weights
@@ -247,12 +276,22 @@ export class StepPart {
       el(
         "text",
         { class: "name halo", x: back[0], y: back[1] + 4, "text-anchor": back[0] < 0 ? "end" : "start" },
-        "w now",
+        "w",
       ),
     );
   }
 
   // ------------------------------------------------------------ the plane of the data
+
+  /** A ring of each rule's colour around every point that it gets wrong. */
+  rings(shown, place, colors) {
+    return shown.flatMap(({ rule, after }, i) =>
+      this.missed(after).map((point) => {
+        const [cx, cy] = place(point);
+        return el("circle", { class: "miss", "data-rule": rule, cx, cy, r: 8 + 3 * i, stroke: colors[rule] });
+      }),
+    );
+  }
 
   drawData(now) {
     if (now.intercept === "none") this.drawPlane(now);
@@ -263,11 +302,12 @@ export class StepPart {
     const { at, size, drawing } = frameOf(this.data, REACH);
     if (!size) return;
     const parts = [...axes(at, REACH, "x₁", "x₂")];
+    parts.push(...this.rings(shown, ([a, b]) => at([a, b]), colors));
     for (const [a, b, label] of this.points) parts.push(dot(at([a, b]), label, "pale"));
-    parts.push(...divider(w, at, "before", colors.ink));
+    parts.push(...divider(w, at, "before", colors.ink, 2, -0.88));
     const upper = stretch(([a, b]) => w[0] * a + w[1] * b, REACH).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
     if (upper.length) {
-      const [a, b] = at(upper[0].map((v) => 0.76 * v));
+      const [a, b] = at(upper[0].map((v) => 0.84 * v));
       parts.push(
         el(
           "text",
@@ -277,14 +317,14 @@ export class StepPart {
             y: b - 4,
             "text-anchor": a < size / 2 ? "start" : "end",
           },
-          "now",
+          "before",
         ),
       );
     }
     const moved = shown.filter(({ tau }) => tau > 0);
     // Wide lines below narrow ones: where two coincide, both are seen.
     for (const [i, { rule, after }] of [...moved.entries()].reverse()) {
-      parts.push(...divider(after, at, "after", colors[rule], widthOf(moved, i)));
+      parts.push(...divider(after, at, "after", colors[rule], widthOf(moved, i), 0.84 - 0.1 * i));
     }
     parts.push(...namesOf(moved, at, colors));
     drawing.replaceChildren(...parts);
@@ -303,6 +343,7 @@ export class StepPart {
     if (!size) return;
     const parts = [...axes(at, REACH, "x", "score p")];
     for (const level of [1, -1]) parts.push(line("level", [at([-REACH, level]), at([REACH, level])]));
+    parts.push(...this.rings(shown, ([a, , label]) => at([a, label]), colors));
     for (const [a, , label] of this.points) parts.push(dot(at([a, label]), label, "pale"));
     const score = (v, color, kind, width = 2) => {
       const ends = stretch(([a, p]) => v[0] * a + v[1] - p, REACH).map(at);
@@ -359,13 +400,13 @@ function axes(at, reach, first, second) {
     if (zero || Math.abs(value) > 0.93 * reach) continue;
     const [a, b] = at([value, 0]);
     const [c, d] = at([0, value]);
-    parts.push(el("text", { class: "mark", x: a, y: b + 14, "text-anchor": "middle" }, text(value)));
-    parts.push(el("text", { class: "mark", x: c - 5, y: d + 4, "text-anchor": "end" }, text(value)));
+    parts.push(el("text", { class: "mark", x: a, y: b, dy: "1.15em", "text-anchor": "middle" }, text(value)));
+    parts.push(el("text", { class: "mark", x: c - 5, y: d, dy: "0.35em", "text-anchor": "end" }, text(value)));
   }
   const [a, b] = at([reach, 0]);
   const [c, d] = at([0, reach]);
   parts.push(el("text", { class: "axis-name", x: a - 5, y: b - 7, "text-anchor": "end" }, first));
-  parts.push(el("text", { class: "axis-name", x: c + 7, y: d + 14 }, second));
+  parts.push(el("text", { class: "axis-name", x: c + 7, y: d, dy: "1.15em" }, second));
   return parts;
 }
 
@@ -373,16 +414,19 @@ function line(kind, [from, to]) {
   return el("line", { class: kind, x1: from[0], y1: from[1], x2: to[0], y2: to[1] });
 }
 
-/** The line where the score is 0, with a stroke at either end that points to the side of +1. */
-function divider(w, at, kind, color, width = 2) {
+/** The line where the score is 0, with + and − at its sides, `far` of the way up, or down if negative. */
+function divider(w, at, kind, color, width, far) {
   const length = Math.hypot(...w);
   const ends = stretch(([a, b]) => w[0] * a + w[1] * b, REACH);
   if (length === 0 || ends.length < 2) return [];
   const parts = [el("path", { class: kind, d: `M${ends.map(at).join(" L")}`, stroke: color, "stroke-width": width })];
-  for (const end of ends) {
-    const place = at(end.map((v) => 0.9 * v));
-    const to = [place[0] + (16 * w[0]) / length, place[1] - (16 * w[1]) / length];
-    parts.push(el("path", { class: "side", d: `M${place} L${to}`, stroke: color }));
+  const [a, b] = at(ends.sort((one, other) => other[1] - one[1])[0].map((v) => far * v));
+  for (const [sign, away] of [
+    ["+", 13],
+    ["−", -13],
+  ]) {
+    const [x, y] = [a + (away * w[0]) / length, b - (away * w[1]) / length];
+    parts.push(el("text", { class: "side halo", x, y, dy: "0.35em", "text-anchor": "middle", fill: color }, sign));
   }
   return parts;
 }
@@ -406,7 +450,7 @@ function namesOf(moved, at, colors) {
     else groups.push({ place, rules: [rule] });
   }
   return groups.map(({ place: [a, b], rules }) => {
-    const room = 14 + 8 * rules.join(", ").length;
+    const room = 14 + 10 * rules.join(", ").length;
     const side = (a > at([0, 0])[0] || a < room) && a + room < 2 * at([0, 0])[0] ? 1 : -1;
     const look = {
       class: "name halo",

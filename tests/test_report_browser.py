@@ -1,0 +1,72 @@
+"""The article's web page in a real browser: nothing cut off, no dead link, accessible. Skipped without Chromium."""
+
+import pytest
+from axe_core_python.selenium import Axe
+
+from browser import browse, needs_browser
+from pa_lab.study import store
+
+PAGE = (store.ROOT / "report" / "report.html").as_uri()
+WIDTHS = (390, 768, 1280)
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with browse(PAGE, tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser):
+    """The browser with the page opened anew; the console must be empty when the test is done."""
+    browser.size(1280)
+    browser.prefers(color_scheme="light")
+    browser.complaints()
+    browser.open()
+    yield browser
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_does_not_scroll_sideways(page, width):
+    page.size(width, mobile=width < 500)
+    page.open()
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    lost = """
+        const scrolls = (e) => e && (getComputedStyle(e).overflowX === "auto" || scrolls(e.parentElement));
+        return [...document.querySelectorAll("p, li, td, img, math, h1, h2, h3")]
+          .filter((e) => e.getBoundingClientRect().right > window.innerWidth + 1 && !scrolls(e))
+          .map((e) => e.outerHTML.slice(0, 120));"""
+    assert page.run(lost) == []
+
+
+def test_the_contents_stay_in_view_on_a_wide_screen(page):
+    page.run("window.scrollTo(0, document.body.scrollHeight / 2)")
+    top, bottom = page.run(
+        "const a = document.querySelector('.contents').getBoundingClientRect(); return [a.top, a.bottom]"
+    )
+    assert top == 0 and bottom == page.run("return window.innerHeight")
+    right = page.run("return document.querySelector('.contents').getBoundingClientRect().right")
+    assert right <= page.run("return document.querySelector('h1').getBoundingClientRect().left")
+
+
+def test_every_link_within_the_page_has_a_target_and_every_picture_its_words(page):
+    dead = """
+        return [...document.querySelectorAll("a[href^='#']")].map((a) => a.getAttribute("href").slice(1))
+          .filter((name) => !document.getElementById(name));"""
+    assert page.run(dead) == []
+    assert page.run("return document.querySelectorAll(\"a[href^='#']\").length") > 100
+    assert page.run("return [...document.images].filter((i) => !i.alt || !i.naturalWidth).length") == 0
+    assert page.run("return document.images.length") > 15
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_about(page, scheme):
+    """Contrast, headings, tables, links: all rules of axe-core."""
+    page.prefers(color_scheme=scheme)
+    page.open()
+    found = Axe().run(page.driver)
+    assert [(v["id"], v["nodes"][0]["html"][:200], len(v["nodes"])) for v in found["violations"]] == []
+    assert len(found["passes"]) > 15
