@@ -75,6 +75,7 @@ class OnlineEstimator(BaseEstimator):
     def _rng(self, use):
         """A random stream of its own for the use ("order" or "query"), made when first drawn from."""
         if not hasattr(self, "_rngs"):
+            self._undo.keep_seed(self.random_state)
             self._rngs = dict(zip(("order", "query"), as_generator(self.random_state).spawn(2), strict=True))
         return self._undo.keep_stream(self._rngs[use])
 
