@@ -3,16 +3,16 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.passes import State, run, score_rows
+from pa_lab.queries import Number
 from pa_lab.rows import make_rows, slices, take
 from pa_lab.undo import all_or_nothing
 
 LINEAR_CONSTRAINTS = {
     "fit_intercept": ["boolean"],
-    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "intercept_scaling": [Number(Real, 0, 1e100, closed="right")],
 }
 
 
@@ -23,6 +23,8 @@ class LinearModel(OnlineEstimator):
     ``coef_`` and ``intercept_`` are views of it. With ``average`` the last weights lie there, and what is needed to
     work out their mean in ``_drift``.
     """
+
+    _settled = ("average", "fit_intercept", "intercept_scaling")
 
     # ---- weights
 

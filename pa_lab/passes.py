@@ -43,14 +43,15 @@ def run(rows, y, order, C, rule, asking, state, trace=NO_TRACE, batch_size=1, on
 
     Returns ``(size, loss)``: a number that is finite exactly if all went well, and the sum of the losses.
     """
-    n_outputs = state.weights.shape[1]
+    n, n_outputs = len(order) or len(y), state.weights.shape[1]
     if batch_size > 1:
+        batch_size = min(batch_size, max(n, 2))
         learn, options = learn_batches, (batch_size,)
     elif n_outputs == 1:
         learn, options = learn_two, ()
     else:
         learn, options = learn_one_vs_rest if one_vs_rest else learn_multiclass, ()
-    parts = slices(rows, len(order) or len(y), n_outputs * batch_size, batch_size)
+    parts = slices(rows, n, n_outputs * batch_size, batch_size)
     if len(parts) == 1:
         return learn(rows, y, order, C, rule, asking, state, trace, *options)
     sums = np.zeros(2)
