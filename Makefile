@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint unit notebooks bench faults again docs dist clean
+.PHONY: help report test lint unit notebooks bench faults mutants again docs dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ bench: $(STAMP)  ## Measure speed against other implementations
 
 faults: $(STAMP)  ## Kill, fill the disk and run twice at once; a rerun must not tell
 	@$(PY) tests/faults/faults.py
+
+mutants: $(STAMP)  ## Put small faults into the algorithms and see that a test notices (N=60 SEED=0)
+	@$(PY) tests/faults/mutants.py $(or $(N),60) $(or $(SEED),0)
 
 again: $(STAMP)  ## Run the study again, with other BLAS code and threads; it must come out the same
 	@$(PY) tests/faults/again.py $(ONLY)

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.model_selection import train_test_split
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import InvalidParameterError, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -31,6 +31,7 @@ from pa_lab.queries import (
     N_UNANSWERED,
     N_UPDATES,
     QUERY_CONSTRAINTS,
+    Number,
     QueryMixin,
 )
 from pa_lab.rules import VARIANTS, make_rule
@@ -38,15 +39,15 @@ from pa_lab.undo import all_or_nothing, before_or_after
 
 SHARED_CONSTRAINTS = {
     "variant": [StrOptions(set(VARIANTS))],
-    "C": [Interval(Real, 0, None, closed="neither")],
+    "C": [Number(Real, 0, None, closed="neither")],
     "average": ["boolean"],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left"), None],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Number(Integral, 1, None, closed="left")],
+    "tol": [Number(Real, 0, None, closed="left"), None],
+    "n_iter_no_change": [Number(Integral, 1, None, closed="left")],
     "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "validation_fraction": [Number(Real, 0, 1, closed="neither")],
     "shuffle": ["boolean"],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "batch_size": [Number(Integral, 1, None, closed="left")],
     "warm_start": ["boolean"],
     "random_state": ["random_state", np.random.Generator],
 }
@@ -76,6 +77,7 @@ class OnlineEstimator(BaseEstimator):
     def _rng(self, use):
         """A random stream of its own for the use ("order" or "query"), made when first drawn from."""
         if not hasattr(self, "_rngs"):
+            self._undo.keep_seed(self.random_state)
             self._rngs = dict(zip(("order", "query"), as_generator(self.random_state).spawn(2), strict=True))
         return self._undo.keep_stream(self._rngs[use])
 
@@ -167,6 +169,7 @@ class OnlineEstimator(BaseEstimator):
                 "X holds dictionaries: turn a list of them into rows with "
                 "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same keys."
             )
+        refuse_dates(X, "X")
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                           ensure_all_finite=ensure_all_finite)  # fmt: skip
         if hasattr(X, "indptr"):
@@ -492,11 +495,15 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
 
     def _class_factors(self, index):
         """Class weights; the labels are counted here, which is sooner than sorting them."""
+        factor = Number(Real, 0, None, closed="left")
+        if isinstance(self.class_weight, dict) and not all(map(factor.is_satisfied_by, self.class_weight.values())):
+            raise ValueError(f"class_weight must hold finite numbers >= 0; got {self.class_weight!r}.")
         counts = np.bincount(index, minlength=len(self.classes_))
         y, times = self.classes_[counts > 0], counts[counts > 0]
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=times)
-        if not (np.isfinite(factors) & (factors >= 0.0)).all():
-            raise ValueError(f"class_weight must hold finite numbers >= 0; got {self.class_weight!r}.")
+        if not factors.any():
+            raise ValueError(f"class_weight={self.class_weight!r} is zero for every class, so nothing would be learnt: "
+                             "give one class at least a weight above 0.")  # fmt: skip
         return factors
 
 
@@ -508,7 +515,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         "for each target."
     )
 
-    _parameter_constraints = SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
+    _parameter_constraints = SHARED_CONSTRAINTS | {"epsilon": [Number(Real, 0, None, closed="left")]}
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
@@ -577,6 +584,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _prepare(self, X, y, sample_weight, starts):
         X, y = self._check(X, y, reset=starts)
+        refuse_dates(y, "y")
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: y must hold real targets.")
         y = y.astype(np.float64, copy=False)
@@ -642,6 +650,15 @@ def refuse_many_columns(y, advice):
         shape = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead: {advice}")
+
+
+def refuse_dates(data, name):
+    """Raise if an array or a frame holds dates or durations, which would be read as numbers in an unknown unit."""
+    dtypes = getattr(data, "dtypes", getattr(data, "dtype", ()))
+    for dtype in np.atleast_1d(np.asarray(dtypes, dtype=object)).ravel():
+        if str(dtype).lower().startswith(("date", "time", "duration", "period")):
+            raise ValueError(f"{name} holds dates or durations ({dtype}): turn them into numbers, such as days since "
+                             "the first one.")  # fmt: skip
 
 
 def at_least_two(classes, name="y"):

@@ -20,6 +20,8 @@ from pa_lab.queries import Asking
 from pa_lab.rows import make_gram_rows
 from pa_lab.rules import Rule
 
+AT_A_TIME = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
+
 
 class Block(NamedTuple):
     """The next rows of the stream and how to learn from them; see `pa_lab.passes.run`.
@@ -206,17 +208,22 @@ def pivoted_cholesky(K, tolerance):
     ([[2.0, 0.0], [0.0, 1.0]], [2, 1])
     """
     L, rows, left = np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
-    rank = _factorize(K, L, rows, left, tolerance * left.max(initial=0.0))
+    least, rank = tolerance * left.max(initial=0.0), 0
+    for start in range(0, len(K), AT_A_TIME):
+        stop = min(start + AT_A_TIME, len(K))
+        rank = _factorize(K, L, rows, left, least, start, stop)
+        if rank < stop:
+            break
     return L[rows[:rank], :rank], rows[:rank]
 
 
 @njit(cache=True, error_model="numpy")
-def _factorize(K, L, rows, left, least):
-    """Fill in the factor column by column, the pivots first in ``rows``; returns how many exceed ``least``.
+def _factorize(K, L, rows, left, least, start, stop):
+    """Fill in some columns of the factor, the pivots first in ``rows``; returns how many so far exceed ``least``.
 
     ``left`` is the part of the diagonal that the columns so far do not explain.
     """
-    for m in range(len(K)):
+    for m in range(start, stop):
         pivot = m
         for i in range(m, len(K)):
             if left[rows[i]] > left[rows[pivot]]:
@@ -239,26 +246,31 @@ def _factorize(K, L, rows, left, least):
                 rest += L[q, j] * L[p, j]
             L[q, m] = (K[q, p] - (((a + c) + (b + d)) + rest)) / L[p, m]
             left[q] -= L[q, m] * L[q, m]
-    return len(K)
+    return stop
 
 
-@njit(cache=True, error_model="numpy")
 def invert_lower(L):
     """Return the inverse of a lower triangular matrix.
 
     >>> invert_lower(np.array([[2.0, 0.0], [1.0, 1.0]])).tolist()
     [[0.5, 0.0], [-0.5, 1.0]]
     """
-    n = len(L)
-    X = np.zeros((n, n))
-    for i in range(n):
+    X = np.zeros(L.shape)
+    for start in range(0, len(L), AT_A_TIME):
+        _invert_rows(L, X, start, min(start + AT_A_TIME, len(L)))
+    return X
+
+
+@njit(cache=True, error_model="numpy")
+def _invert_rows(L, X, start, stop):
+    """Fill in some rows of the inverse of ``L``, those above being there."""
+    for i in range(start, stop):
         for k in range(i):
             for j in range(k + 1):
                 X[i, j] -= L[i, k] * X[k, j]
         for j in range(i):
             X[i, j] /= L[i, i]
         X[i, i] = 1.0 / L[i, i]
-    return X
 
 
 def with_room(A, n):
@@ -270,7 +282,6 @@ def with_room(A, n):
     return out
 
 
-@njit(cache=True, error_model="numpy")
 def multiply_transposed(A, B):
     """Return ``A' B``, summed row after row.
 
@@ -278,9 +289,16 @@ def multiply_transposed(A, B):
     [[3.0], [6.0]]
     """
     out = np.zeros((A.shape[1], B.shape[1]))
+    for at in range(0, len(A), AT_A_TIME):
+        _add_transposed(A[at : at + AT_A_TIME], B[at : at + AT_A_TIME], out)
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def _add_transposed(A, B, out):
+    """Add ``A' B``, row after row."""
     for k in range(A.shape[0]):
         for i in range(A.shape[1]):
             if A[k, i] != 0.0:
                 for j in range(B.shape[1]):
                     out[i, j] += A[k, i] * B[k, j]
-    return out

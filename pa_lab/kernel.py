@@ -16,14 +16,14 @@ import numpy as np
 from scipy.cluster.vq import kmeans2
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
-from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
+from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, refuse_dates
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.expansion import Block, Growing, Landmarks
-from pa_lab.kernels import BLOCK, KINDS, Kernel, use_threads
-from pa_lab.queries import N_SEEN
+from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
+from pa_lab.queries import N_SEEN, Number
 
 
 class KernelModel(OnlineEstimator):
@@ -41,9 +41,7 @@ class KernelModel(OnlineEstimator):
             if not reset or not X.shape[0] == X.shape[1] or hasattr(X, "indptr"):
                 raise ValueError("kernel='precomputed' needs the square matrix of kernel values of all rows, dense, "
                                  f"in one call with no partial_fit after it; got X of shape {X.shape}.")  # fmt: skip
-            gap = abs(X - X.T).max()
-            if gap > 1e-5 * abs(X).max():
-                raise ValueError(f"X must be symmetric with kernel='precomputed'; X and its transpose differ by {gap}.")
+            refuse_asymmetric(X, "X must be symmetric with kernel='precomputed'; X")
         return X, y
 
     def _needs_no_check(self, X):
@@ -92,9 +90,12 @@ class KernelModel(OnlineEstimator):
         if not isinstance(m, Integral):
             if self.kernel == "precomputed":
                 numbers = np.asarray(m)
-                if not np.isin(numbers, np.arange(X.shape[0])).all():
+                if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(X))).all():
                     raise ValueError(f"landmarks must be numbers of the {X.shape[0]} rows, from 0; got {m!r}.")
                 return X[numbers], numbers
+            if len(np.shape(m)) != 2 or not all(np.shape(m)):
+                raise ValueError(f"landmarks must be a number of rows, or rows in an array of shape (m, {X.shape[1]}); "
+                                 f"got an array of shape {np.shape(m)}.")  # fmt: skip
             rows = check_array(m, dtype=X.dtype, order="C", input_name="landmarks")
             if rows.shape[1] != X.shape[1]:
                 raise ValueError(f"landmarks have {rows.shape[1]} features, X has {X.shape[1]}.")
@@ -152,6 +153,7 @@ class KernelModel(OnlineEstimator):
     def _scores(self, X, weights=None):
         """Return scores under the weights to predict with, or under others: an array of shape (n_rows, n_outputs)."""
         model = self._model
+        refuse_dates(X, "X")
         X = validate_data(self, X, accept_sparse="csr", dtype=model.kernel.dtype, reset=False)
         weights = model.predicting(self._counts[N_SEEN]) if weights is None else weights
         with use_threads(self.n_jobs) as threads:
@@ -221,13 +223,13 @@ def cluster_means(X, m, seed):
 
 KERNEL_CONSTRAINTS = {
     "kernel": [StrOptions({*KINDS, "precomputed"}), callable],
-    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
-    "degree": [Interval(Integral, 0, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
-    "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+    "gamma": [StrOptions({"scale", "auto"}), Number(Real, 0, None, closed="neither")],
+    "degree": [Number(Integral, 0, 2**31, closed="left")],
+    "coef0": [Number(Real, None, None, closed="neither")],
+    "landmarks": [Number(Integral, 1, None, closed="left"), "array-like", None],
     "landmark_choice": [StrOptions({"start", "kmeans"})],
     "landmark_norm": [StrOptions({"kernel", "euclidean"})],
-    "budget": [Interval(Integral, 1, None, closed="left"), None],
+    "budget": [Number(Integral, 1, 2**31, closed="left"), None],
     "budget_policy": [StrOptions(set(POLICIES))],
     "n_jobs": [Integral, None],
 }

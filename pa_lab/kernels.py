@@ -479,6 +479,8 @@ class Kernel:
         own = Vectors(X.shape[1], self.dtype)
         own.n, own.starts, own.chunks, own._ids = len(X), [0], [make_tiles(X, self.dtype)], ids
         K = self.values(X, own, threads).astype(np.float64, copy=False)
+        if callable(self.kind):
+            refuse_asymmetric(K, "kernel must be symmetric; the matrix of its values")
         least = K.diagonal().min()
         if least < 0:
             raise ValueError(f"k(x, x) = {least:.3g} is negative for a row of X: a squared norm is not.")
@@ -522,13 +524,25 @@ class Kernel:
         if self.kind == "precomputed":
             values = X[:, vectors.ids]
         else:
-            values = np.asarray(self.kind(X, vectors.rows()), self.dtype)
+            values = np.asarray(self.kind(X, vectors.rows()))
             if values.shape != (len(X), n):
                 raise ValueError(f"kernel must return an array of shape {(len(X), n)}; got {values.shape}.")
-            values = np.ascontiguousarray(values)
+            if values.dtype.kind not in "biuf":
+                raise ValueError(f"kernel must return an array of real numbers; got one of {values.dtype}.")
+            values = np.ascontiguousarray(values, self.dtype)
         no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
         over_tiles(GIVEN, None, None, one(0), one(0), 0, values, no_tiles, 0, n, W, scores, K[:0], work, sums)
         return scores, values if keep else K
+
+
+def refuse_asymmetric(K, words):
+    """Raise, with the words in front, if a matrix is not symmetric up to rounding.
+
+    >>> refuse_asymmetric(np.array([[1.0, 0.5], [0.5000001, 1.0]]), "K")
+    """
+    gap = abs(K - K.T).max(initial=0.0)
+    if gap > 1e-5 * abs(K).max(initial=0.0):
+        raise ValueError(f"{words} and its transpose differ by {gap}.")
 
 
 def _block(X, width, dtype):

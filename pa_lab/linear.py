@@ -3,15 +3,16 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.passes import State, run, score_rows
-from pa_lab.rows import make_rows
+from pa_lab.queries import Number
+from pa_lab.rows import make_rows, slices, take
+from pa_lab.undo import all_or_nothing
 
 LINEAR_CONSTRAINTS = {
     "fit_intercept": ["boolean"],
-    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "intercept_scaling": [Number(Real, 0, 1e100, closed="right")],
 }
 
 
@@ -22,6 +23,8 @@ class LinearModel(OnlineEstimator):
     ``coef_`` and ``intercept_`` are views of it. With ``average`` the last weights lie there, and what is needed to
     work out their mean in ``_drift``.
     """
+
+    _settled = ("average", "fit_intercept", "intercept_scaling")
 
     # ---- weights
 
@@ -43,6 +46,7 @@ class LinearModel(OnlineEstimator):
         mean.flags.writeable = False  # worked out anew each time it is read: an edit in place would be lost
         return mean
 
+    @all_or_nothing
     def _replace_weights(self, part, values):
         """Take weights from outside: they replace the last weights and, with ``average``, the mean."""
         if not self._has_started():
@@ -94,8 +98,10 @@ class LinearModel(OnlineEstimator):
         return self._scores_under(X, self._predicting_weights())
 
     def _scores_under(self, X, weights):
+        rows, weights = make_rows(X), np.ascontiguousarray(weights)
         scores = np.empty((X.shape[0], weights.shape[1]))
-        score_rows(make_rows(X), np.ascontiguousarray(weights), scores)
+        for part in slices(rows, len(scores), weights.shape[1]):
+            score_rows(take(rows, part), weights, scores[part])
         return scores
 
     def _rows_to_score(self, X):

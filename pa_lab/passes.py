@@ -29,7 +29,7 @@ from pa_lab.batch import (
 )
 from pa_lab.compiled import INNER
 from pa_lab.queries import ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES, query_probability
-from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, squared_norm
+from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
 from pa_lab.rules import direction, is_equation, is_mistake, loss_of, n_walls, step
 
 NO_TRACE = np.empty((0, 2))
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 
 def run(rows, y, order, C, rule, asking, state, trace=NO_TRACE, batch_size=1, one_vs_rest=False):
-    """Make one pass over the rows, in the given order (empty: as they stand).
+    """Make one pass over the rows, in the given order (empty: as they stand), in slices: Ctrl-C can stop it in between.
 
     ``y`` holds -1.0 and 1.0, class indices, or regression targets; ``C`` the aggressiveness of each row. Labels not
     asked for are not read. A ``trace`` with a row per example of the pass records the score before the update and
@@ -57,13 +57,25 @@ def run(rows, y, order, C, rule, asking, state, trace=NO_TRACE, batch_size=1, on
 
     Returns ``(size, loss)``: a number that is finite exactly if all went well, and the sum of the losses.
     """
+    n, n_outputs = len(order) or len(y), state.weights.shape[1]
     if batch_size > 1:
-        return learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size)
-    if state.weights.shape[1] == 1:
-        learn = learn_two
+        batch_size = min(batch_size, max(n, 2))
+        learn, options = learn_batches, (batch_size,)
+    elif n_outputs == 1:
+        learn, options = learn_two, ()
     else:
-        learn = learn_one_vs_rest if one_vs_rest else learn_multiclass
-    return learn(rows, y, order, C, rule, asking, state, trace)
+        learn, options = learn_one_vs_rest if one_vs_rest else learn_multiclass, ()
+    parts = slices(rows, n, n_outputs * batch_size, batch_size)
+    if len(parts) == 1:
+        return learn(rows, y, order, C, rule, asking, state, trace, *options)
+    sums = np.zeros(2)
+    for part in parts:
+        some = asking._replace(draws=asking.draws[part])
+        if len(order):
+            sums += learn(rows, y, order[part], C, rule, some, state, trace[part], *options)
+        else:
+            sums += learn(take(rows, part), y[part], order, C[part], rule, some, state, trace[part], *options)
+    return sums
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

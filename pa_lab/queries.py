@@ -37,7 +37,25 @@ class Asking(NamedTuple):
 ASK_ALL = Asking(ALL, NO_DRAWS, 1.0, 0.0, NO_LIMIT)
 
 
-class _Delta(Interval):
+class Number(Interval):
+    """A range of numbers, as scikit-learn's `Interval`: fractions too, but not True and not what is no double.
+
+    >>> from fractions import Fraction
+    >>> [Number(Real, 0, None, closed="neither").is_satisfied_by(C) for C in (Fraction(1, 2), 2, True, 10**400)]
+    [True, True, False, False]
+    """
+
+    def is_satisfied_by(self, val):
+        """Say whether a parameter has a type and value in the range."""
+        if isinstance(val, bool) or not isinstance(val, self.type):
+            return False
+        try:
+            return val in self if self.type is Integral else float(val) in self
+        except OverflowError:
+            return False
+
+
+class _Delta(Number):
     """The range of delta, with what an error message should add."""
 
     def __str__(self):
@@ -47,8 +65,8 @@ class _Delta(Interval):
 QUERY_CONSTRAINTS = {
     "query": [StrOptions(set(QUERIES))],
     "delta": [_Delta(Real, 0, None, closed="neither")],
-    "query_rate": [Interval(Real, 0, 1, closed="both"), None],
-    "label_budget": [Interval(Integral, 0, None, closed="left"), None],
+    "query_rate": [Number(Real, 0, 1, closed="both"), None],
+    "label_budget": [Number(Integral, 0, None, closed="left"), None],
 }
 
 

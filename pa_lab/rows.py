@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+AT_ONCE = 2**24  # numbers that a compiled loop works through before Python is asked whether the user wants to stop
+
 
 class Rows(NamedTuple):
     """Rows as the compiled passes take them; the compiler drops what is None.
@@ -52,6 +54,35 @@ def make_gram_rows(gram, base, norm_one=0.0) -> Rows:
     0.0
     """
     return Rows(gram, None, None, base, norm_one, norm_one)
+
+
+def slices(rows, n, times=1, whole=1):
+    """Cut ``n`` rows into slices for compiled loops, which cannot be interrupted, to take one after the other.
+
+    A loop reads each number of a row ``times`` times over. Slices hold a multiple of ``whole`` rows, but for the last.
+    Rows known by their inner products stay together.
+
+    >>> rows = make_rows(np.ones((10, 2**22)))
+    >>> slices(rows, 10), slices(rows, 10, whole=4)
+    ([slice(0, 3, None), slice(3, 6, None), slice(6, 9, None), slice(9, 10, None)], \
+[slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)])
+    """
+    if rows.base is not None:
+        return [slice(0, n)]
+    row = rows.data.size // max(1, len(rows.data) if rows.indptr is None else len(rows.indptr) - 1)
+    step = max(1, AT_ONCE // ((row + 32) * times * whole)) * whole  # a row costs as much as 32 numbers besides
+    return [slice(at, min(at + step, n)) for at in range(0, n, step)]
+
+
+def take(rows, part) -> Rows:
+    """Return a slice of dense or CSR rows, without a copy.
+
+    >>> take(make_rows(np.eye(3)), slice(1, 2)).data.tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    if rows.indptr is None:
+        return rows._replace(data=rows.data[part])
+    return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")

@@ -2,8 +2,11 @@
 
 A call that changes a learner (`all_or_nothing`) has it for itself. A call that reads it (`before_or_after`) sees the
 state before or after such a call, never one in between, and does not keep other readers waiting.
+
+Ctrl-C may strike while a failed call is being undone. That then starts again: what is put back twice is the same.
 """
 
+import copy
 import functools
 import threading
 import weakref
@@ -17,23 +20,18 @@ class Guard:
 
 
 _guards: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # not in the learner: a copy has its own
-_making = threading.Lock()
 
 
 def guard_of(learner) -> Guard:
     """Return the guard of a learner, made when first asked for."""
-    guard = _guards.get(learner)
-    if guard is None:
-        with _making:
-            guard = _guards.setdefault(learner, Guard())
-    return guard
+    return _guards.get(learner) or _guards.setdefault(learner, Guard())
 
 
 class Undo:
     """What a learner was like before a call: its attributes, and what was put on record before it changed.
 
     Arrays that a call replaces need no record. One that is changed in place does, through `keep`, and so does a
-    random stream that is drawn from, through `keep_stream`.
+    random stream that is drawn from, through `keep_stream` or `keep_seed`.
     """
 
     def __init__(self, learner):
@@ -48,14 +46,23 @@ class Undo:
         self.streams.append((rng.bit_generator, rng.bit_generator.state))
         return rng
 
+    def keep_seed(self, seed):
+        """Record a seed that is a random stream of the user's, a Generator or RandomState, before it is drawn from."""
+        stream = getattr(seed, "bit_generator", seed)
+        if hasattr(stream, "__setstate__"):
+            self.streams.append((stream, copy.deepcopy(stream.__getstate__())))
+
     def restore(self, learner):
-        """Put everything back."""
-        for array, index, values in reversed(self.parts):
-            array[index] = values
-        for stream, state in reversed(self.streams):
-            stream.state = state
-        vars(learner).clear()
-        vars(learner).update(self.attributes)
+        """Put everything back; if interrupted, start again and raise the interrupt at the end."""
+        try:
+            for array, index, values in reversed(self.parts):
+                array[index] = values
+            for stream, state in reversed(self.streams):
+                stream.__setstate__(state)
+            learner.__dict__ = self.attributes
+        except BaseException:
+            self.restore(learner)
+            raise
 
 
 def all_or_nothing(method):
@@ -85,14 +92,18 @@ def all_or_nothing(method):
             if "_undo" in vars(self):
                 return method(self, *args, **kwargs)
             undo = Undo(self)
-            guard.version += 1
+            guard.version += 1 + guard.version % 2  # odd also after an interrupt that struck at the last line
             try:
-                self._undo = undo
-                result = method(self, *args, **kwargs)
-                del self._undo
-                return result
+                try:
+                    self._undo = undo
+                    result = method(self, *args, **kwargs)
+                    del self._undo
+                    return result
+                except BaseException:
+                    undo.restore(self)
+                    raise
             except BaseException:
-                undo.restore(self)
+                undo.restore(self)  # an interrupt may have struck before the first one had begun
                 raise
             finally:
                 guard.version += 1

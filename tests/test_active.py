@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from oracles import pa_active
 from pa_lab import KernelPAClassifier, PAClassifier
 from pa_lab.passes import IN_ORDER, NO_TRACE, State, learn_multiclass, learn_two
-from pa_lab.queries import MARGIN, NO_LIMIT, QUERIES, RANDOM, THRESHOLD, Asking
+from pa_lab.queries import MARGIN, NO_LIMIT, QUERIES, RANDOM, THRESHOLD, Asking, query_probability
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
 from pa_lab.study.experiments import trace
@@ -119,6 +119,16 @@ def test_threshold_asks_exactly_below_it():
     steps = trace(PAClassifier(query="threshold", delta=0.4), X, 2 * y - 1)
     assert (steps["asked"] == (steps["score"].abs() <= 0.4)).all()
     assert 0 < steps["asked"].sum() < 2000
+
+
+@pytest.mark.parametrize("delta", [0.4, 1.0, 3.0])
+def test_threshold_asks_at_delta_itself(delta):
+    beyond = np.nextafter(delta, 10.0)
+    for p, asks in ((delta, 1.0), (-delta, 1.0), (beyond, 0.0), (-beyond, 0.0), (0.0, 1.0)):
+        assert query_probability(THRESHOLD, p, delta, 0.0) == asks
+    model = PAClassifier("PA", fit_intercept=False, query="threshold", delta=delta).fit([[1.0], [-1.0]], [1, 0])
+    model.coef_ = [[delta]]
+    assert model.should_query([[1.0], [-1.0], [2.0]]).tolist() == [True, True, False]
 
 
 def test_same_seed_same_queries_bit_for_bit():

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ Y = np.array([-1, 1, 1])
 T = np.array([1.0, 2.0, 3.0])
 NAN, INF = float("nan"), float("inf")
 RNG = np.random.default_rng(0)
+DATES = np.array(["2020-01-01", "2020-01-02", "2020-01-04"], dtype="M8[D]")
 NAMED = pd.DataFrame(X, columns=["a", "b"])
 U = bounds.compare([1.0, 1.0, 0.0], X, Y)
 
@@ -68,6 +70,12 @@ CASES = {
     "C zero": (classifier_options(C=0), ValueError, ["'C' parameter", "(0.0, inf)", "Got 0"]),
     "C infinite": (classifier_options(C=INF), ValueError, ["'C' parameter", "(0.0, inf)", "Got inf"]),
     "C negative": (regressor_options(C=-2.0), ValueError, ["'C' parameter of PARegressor", "(0.0, inf)", "Got -2.0"]),
+    "C beyond doubles": (classifier_options(C=10**400), ValueError, ["'C' parameter", "(0.0, inf)", "Got 1000"]),
+    "C True": (kernel_options(C=True), ValueError, ["'C' parameter", "(0.0, inf)", "Got True"]),
+    "epsilon beyond doubles": (regressor_options(epsilon=10**400), ValueError, ["'epsilon'", "[0.0, inf)"]),
+    "delta True": (classifier_options(delta=True), ValueError, ["'delta'", "Got True"]),
+    "max_iter True": (classifier_options(max_iter=True), ValueError, ["'max_iter'", "int in", "Got True"]),
+    "intercept_scaling": (classifier_options(intercept_scaling=1e200), ValueError, ["1e+100]", "Got 1e+200"]),
     "variant": (regressor_options(variant="pa1"), ValueError, ["'variant'", "'PA-II'", "Got 'pa1'"]),
     "epsilon nan": (regressor_options(epsilon=NAN), ValueError, ["'epsilon'", "[0.0, inf)", "Got nan"]),
     "epsilon text": (regressor_options(epsilon="a"), ValueError, ["'epsilon'", "float in", "Got 'a'"]),
@@ -85,6 +93,18 @@ CASES = {
     "class_weight text": (classifier_options(class_weight="auto"), ValueError, ["'class_weight'", "'balanced'", "Got"]),
     "class_weight list": (classifier_options(class_weight=[1, 2]), ValueError, ["'class_weight'", "'dict'", "[1, 2]"]),
     "class_weight nan": (classifier_options(class_weight={1: NAN}), ValueError, ["class_weight", "finite", "{1: nan}"]),
+    "class_weight of text": (classifier_options(class_weight={1: "a"}), ValueError, ["class_weight", "{1: 'a'}"]),
+    "class_weight beyond doubles": (
+        classifier_options(class_weight={1: 10**400}),
+        ValueError,
+        ["class_weight must hold"],
+    ),
+    "class_weight zero": (
+        classifier_options(class_weight={-1: 0, 1: 0.0}),
+        ValueError,
+        ["class_weight={-1: 0, 1: 0.0} is zero for every class", "above 0"],
+    ),
+    "class_weight without a class": (classifier_options(class_weight={7: 1}), ValueError, ["not in class_weight"]),
     "no such parameter": (lambda: PAClassifier().set_params(alpha=1), ValueError, ["'alpha'", "Valid parameters"]),
     "C in the place of the rule": (
         lambda: PAClassifier(0.1).fit(X, Y),
@@ -114,6 +134,14 @@ CASES = {
     "X sparse infinite": (lambda: PAClassifier().fit(sp.csr_array(X * INF), Y), ValueError, ["X contains infinity"]),
     "X no rows": (lambda: PARegressor().fit(X[:0], T[:0]), ValueError, ["0 sample(s)", "minimum of 1"]),
     "X no columns": (lambda: PARegressor().fit(X[:, :0], T), ValueError, ["0 feature(s)", "minimum of 1"]),
+    "X dates": (lambda: PAClassifier().fit(DATES[:, None], Y), ValueError, ["X holds dates", "datetime64[D]", "days"]),
+    "X dates in a frame": (
+        lambda: KernelPAClassifier().fit(pd.DataFrame({"a": T, "b": pd.to_datetime(DATES)}), Y),
+        ValueError,
+        ["X holds dates", "datetime64["],
+    ),
+    "X dates to ask about": (lambda: PAClassifier().should_query(DATES[:, None]), ValueError, ["X holds dates"]),
+    "X dates to score": (lambda: KernelPAClassifier().fit(X, Y).predict(DATES[:, None]), ValueError, ["X holds dates"]),
     "sizes differ": (lambda: PAClassifier().fit(X, [1, -1]), ValueError, ["inconsistent numbers of samples", "[3, 2]"]),
     # labels and targets
     "y None": (lambda: PAClassifier().fit(X, None), ValueError, ["requires y", "None"]),
@@ -146,6 +174,7 @@ CASES = {
     "targets text": (lambda: PARegressor().fit(X, ["a", "b", "c"]), ValueError, ["convert string to float", "'a'"]),
     "targets infinite": (lambda: PARegressor().partial_fit(X, T * INF), ValueError, ["Input y contains infinity"]),
     "targets complex": (lambda: PARegressor().fit(X, T * 1j), ValueError, ["Complex data not supported"]),
+    "targets durations": (lambda: PARegressor().fit(X, DATES - DATES[0]), ValueError, ["y holds", "timedelta64[D]"]),
     "targets 2-D": (
         lambda: PARegressor().fit(X, X),
         ValueError,
@@ -183,6 +212,11 @@ CASES = {
         ValueError,
         ["label 2", "not among the classes"],
     ),
+    "intercept given up": (
+        lambda: fitted().set_params(fit_intercept=False).partial_fit(X, Y),
+        ValueError,
+        ["fit_intercept cannot change", "began with True, now it is False"],
+    ),
     "answers to no question": (lambda: fitted().partial_fit(X, Y, asked=True), ValueError, ["3 labels", "only 0"]),
     # asking
     "ask about NaN": (lambda: PAClassifier().should_query(X * NAN), ValueError, ["Input X contains NaN"]),
@@ -216,11 +250,14 @@ CASES = {
     "kernel": (kernel_options(kernel="gauss"), ValueError, ["'kernel'", "'rbf'", "callable", "Got 'gauss'"]),
     "gamma zero": (kernel_options(gamma=0), ValueError, ["'gamma'", "(0.0, inf)", "'scale'", "Got 0"]),
     "gamma NaN": (kernel_options(gamma=NAN), ValueError, ["'gamma'", "(0.0, inf)", "Got nan"]),
-    "degree": (kernel_options(degree=-1), ValueError, ["'degree'", "[0, inf)", "Got -1"]),
+    "degree": (kernel_options(degree=-1), ValueError, ["'degree'", "[0, 2147483648)", "Got -1"]),
     "coef0": (kernel_options(coef0=INF), ValueError, ["'coef0'", "(-inf, inf)", "Got inf"]),
     "batch_size": (kernel_options(batch_size=0), ValueError, ["'batch_size'", "[1, inf)", "Got 0"]),
     "batch of PA": (classifier_options(batch_size=2, variant="PA"), ValueError, ["batch_size=2", "choose variant="]),
-    "budget": (kernel_options(budget=0), ValueError, ["'budget'", "[1, inf)", "Got 0"]),
+    "budget": (kernel_options(budget=0), ValueError, ["'budget'", "[1, 2147483648)", "Got 0"]),
+    "budget True": (kernel_options(budget=True), ValueError, ["'budget'", "int in", "Got True"]),
+    "budget beyond memory": (kernel_options(budget=10**30), ValueError, ["'budget'", "2147483648)"]),
+    "degree beyond sense": (kernel_options(degree=10**30), ValueError, ["'degree'", "2147483648)"]),
     "budget_policy": (kernel_options(budget=2, budget_policy="x"), ValueError, ["'budget_policy'", "'oldest'", "'x'"]),
     "budget of means": (kernel_options(budget=2, average=True), ValueError, ["average=True", "budget"]),
     "budget of batches": (kernel_options(budget=2, batch_size=2), ValueError, ["batch_size=2", "budget"]),
@@ -237,6 +274,17 @@ CASES = {
         ["landmarks have 5 features", "X has 2"],
     ),
     "landmarks, NaN": (kernel_options(landmarks=X * NAN), ValueError, ["Input landmarks contains NaN"]),
+    "landmarks True": (kernel_options(landmarks=True), ValueError, ["'landmarks'", "Got True"]),
+    "landmarks, none": (kernel_options(landmarks=[]), ValueError, ["landmarks must be", "(m, 2)", "shape (0,)"]),
+    "landmarks, 1-D": (kernel_options(landmarks=[1.0, 2.0]), ValueError, ["landmarks must be", "(m, 2)", "shape (2,)"]),
+    **{
+        f"landmarks of values, {m}": (
+            kernel_options(np.eye(3), kernel="precomputed", landmarks=m),
+            ValueError,
+            ["landmarks must be numbers of the 3 rows, from 0", str(m)],
+        )
+        for m in ([], [[0, 1]], [0.0, 1.0], [True, False, True], [-1], ["a"])
+    },
     "landmark_choice": (kernel_options(landmark_choice="x"), ValueError, ["'landmark_choice'", "'kmeans'", "Got 'x'"]),
     "precomputed": (kernel_options(kernel="precomputed"), ValueError, ["square matrix", "(3, 2)"]),
     "asymmetric": (
@@ -246,6 +294,16 @@ CASES = {
     ),
     "kernel None": (kernel_options(kernel=lambda a, b: None), ValueError, ["kernel must return", "(3, 3)", "got ("]),
     "kernel shape": (kernel_options(kernel=lambda a, b: T), ValueError, ["kernel must return", "(3, 3)", "got (3,)"]),
+    "kernel complex": (
+        kernel_options(kernel=lambda a, b: (1 + 1j) * (a @ b.T)),
+        ValueError,
+        ["kernel must return an array of real numbers", "complex128"],
+    ),
+    "kernel asymmetric": (
+        kernel_options(kernel=lambda a, b: a[:, :1] + 2 * b[:, 0]),
+        ValueError,
+        ["kernel must be symmetric", "differ by 4"],
+    ),
     "kernel, NaN": (kernel_options(X * NAN), ValueError, ["Input X contains NaN"]),
     "kernel, no classes": (lambda: KernelPAClassifier().partial_fit(X, Y), ValueError, ["classes must be passed"]),
     "kernel, first": (lambda: KernelPAClassifier().predict(X), NotFittedError, ["KernelPAClassifier instance"]),
@@ -288,6 +346,12 @@ CASES = {
     "summarize group": (lambda: statistics.summarize(NAMED, "rule", ["b"]), KeyError, ["rule"]),
     "grid scalar": (lambda: experiments.grid(C=0.1), TypeError, ["C must be a list", "such as [0.1]", "got 0.1"]),
     "grid text": (lambda: experiments.grid(C=[1], rule="PA"), TypeError, ["rule must be a list", "['PA']", "got 'PA'"]),
+    "grid empty": (lambda: experiments.grid(C=[]), ValueError, ["C must hold at least one value", "got []"]),
+    "tuning of nothing": (
+        lambda: experiments.tuning_curves({"PA": PAClassifier()}, [], X, Y, [(np.arange(3), np.arange(3))]),
+        ValueError,
+        ["C must hold at least one value"],
+    ),
     "t-test of one": (lambda: statistics.corrected_t_test([0.1], 9, 1), ValueError, ["differences", "2 finite", "0.1"]),
     "t-test of NaN": (lambda: statistics.corrected_t_test([0.1, NAN], 9, 1), ValueError, ["differences", "nan"]),
     "t-test no rows": (lambda: statistics.corrected_t_test(T, 0, 1), ValueError, ["n_train be > 0", "0 and 1"]),
@@ -327,6 +391,8 @@ CASES = {
     # results and figures
     "save NaN": (lambda: store.save_results("t", {"a": [NAN]}), ValueError, ["values.a[0] is nan", "finite", "None"]),
     "save no dict": (lambda: store.save_results("t", [1]), TypeError, ["values must be a dict", "[1]"]),
+    "save under None": (lambda: store.save_results("t", {None: 1}), ValueError, ["values has the key None", "a name"]),
+    "save times under None": (lambda: store.save_times("t", {None: 1.0}), ValueError, ["values has the key None"]),
     "save elsewhere": (
         lambda: store.save_results("../t", {}),
         ValueError,
@@ -580,3 +646,38 @@ def test_the_mean_of_huge_weights_is_refused_not_infinite():
 def test_a_budget_beyond_any_stream_is_no_budget():
     model = PAClassifier(label_budget=10**30).fit(X, Y)
     assert model.n_queries_ == 3
+
+
+def test_fractions_are_numbers():
+    for model, y in (
+        (PAClassifier(C=Fraction(1, 2), query="margin", delta=Fraction(1, 3), random_state=0), Y),
+        (PARegressor(C=Fraction(1, 2), epsilon=Fraction(1, 4), intercept_scaling=Fraction(1, 8)), T),
+        (KernelPAClassifier(C=Fraction(1, 2), gamma=Fraction(1, 4)), Y),
+    ):
+        whole = {k: float(v) for k, v in model.get_params().items() if isinstance(v, Fraction)}
+        twin = clone(model).set_params(**whole).fit(X, y)
+        assert np.array_equal(model.fit(X, y).predict(X), twin.predict(X)) and len(whole) >= 2
+
+
+@pytest.mark.parametrize("model", [PAClassifier, KernelPAClassifier, lambda **o: KernelPAClassifier(landmarks=2, **o)])
+def test_a_batch_larger_than_any_stream_is_one_batch(model):
+    huge, all_rows = (model(batch_size=size).fit(X, Y) for size in (10**30, 3))
+    assert np.array_equal(huge.decision_function(X), all_rows.decision_function(X))
+
+
+def test_lists_are_arrays_for_the_study_too():
+    rows, labels = X.tolist(), Y.tolist()
+    assert experiments.trace(PAClassifier(), rows, labels).equals(experiments.trace(PAClassifier(), X, Y))
+    assert np.array_equal(bounds.tightest("PA-I", rows, labels), bounds.tightest("PA-I", X, Y))
+
+
+@pytest.mark.parametrize(("gap", "refused"), [(1e-7, False), (1e-3, True)])
+def test_a_kernel_may_be_asymmetric_by_rounding_only(gap, refused):
+    K = X @ X.T
+    K[0, 1] += gap * K.max()
+    for model in (KernelPAClassifier(kernel="precomputed"), KernelPAClassifier(kernel=lambda a, b: K)):
+        if refused:
+            with pytest.raises(ValueError, match="must be symmetric"):
+                model.fit(K if model.kernel == "precomputed" else X, Y)
+        else:
+            model.fit(K if model.kernel == "precomputed" else X, Y)

@@ -127,3 +127,16 @@ def test_labels_to_reach_are_read_off_the_mean_curve():
     found = campaigns.labels_to_reach(runs, goal=2 / 3, draws=20)
     assert found["labels"].item() == pytest.approx(10**1.5)  # 0.6, half-way from 0.5 to 0.7
     assert found["low"].item() == found["high"].item() == found["labels"].item()
+
+
+def test_of_equally_good_costs_the_smallest_is_chosen(monkeypatch):
+    rows = {
+        C: dict.fromkeys(campaigns.SCORES, score) | {"labels": 10} for C, score in ((0.1, 0.5), (1.0, 0.9), (9.0, 0.9))
+    }
+    monkeypatch.setattr(campaigns, "stream", lambda *_: (None, None))
+    monkeypatch.setattr(campaigns, "learner", lambda asking, C, size: C)
+    monkeypatch.setattr(campaigns, "campaign", lambda C, *_: rows[C])
+    part = Bunch(y_train=np.ones(100))
+    for order in (list(rows), list(rows)[::-1]):
+        best = campaigns._best_C(part, "threshold", "file", 0.1, 0, dict.fromkeys(order, 1.0), {})
+        assert best == dict.fromkeys(campaigns.SCORES, 1.0)

@@ -16,7 +16,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
-from pa_lab import PAClassifier, PARegressor
+from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
 from pa_lab.rules import VARIANTS
 
 VARIANT = pytest.mark.parametrize("variant", VARIANTS)
@@ -199,11 +199,24 @@ def layouts(X):
     yield from (X.copy(order="F"), wide[::2, ::2], locked, pd.DataFrame(X).set_axis(list("abcdefg"), axis=1))
 
 
-def test_memory_layout_does_not_matter():
+@pytest.mark.parametrize(
+    "model",
+    [
+        PAClassifier(),
+        PAClassifier("PA-II", batch_size=5, average=True),
+        KernelPAClassifier(gamma=0.2),
+        KernelPAClassifier(gamma=0.2, landmarks=9),
+        KernelPAClassifier(gamma=0.2, landmarks=9, landmark_choice="kmeans", random_state=0),
+        KernelPAClassifier(kernel="laplacian", budget=9),
+        KernelPAClassifier(kernel=lambda a, b: a @ b.T),
+    ],
+    ids=["linear", "batches", "growing", "landmarks", "means", "budget", "callable"],
+)
+def test_memory_layout_does_not_matter(model):
     X, y = stream(9)
-    expected = PAClassifier().fit(X, y).coef_
+    expected = model.fit(X, y).decision_function(X)
     for other in layouts(X):
-        assert np.array_equal(PAClassifier().fit(other, y).coef_, expected)
+        assert np.array_equal(model.fit(other, y).decision_function(other), expected)
 
 
 def test_sparse_forms_do_not_matter():

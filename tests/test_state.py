@@ -253,3 +253,11 @@ def test_answers_outstanding_are_warned_of():
         warnings.simplefilter("error")
         model.partial_fit(X[asked], Y2[asked], asked=True)
         model.partial_fit(X, Y2)
+
+
+@pytest.mark.parametrize(("tol", "passes"), [(0.0, 8), (0.09, 6), (0.5, 4), (2.0, 3)])
+def test_a_pass_counts_as_a_gain_if_the_loss_falls_by_more_than_tol(tol, passes, monkeypatch):
+    """The losses fall by 1, 0.4, 0.2, 0.05, 0.05, then rise: two passes in a row without gain end it."""
+    falling = iter([9.0, 8.0, 7.6, 7.4, 7.35, 7.3, 7.4, 7.5, 7.6])
+    monkeypatch.setattr(PAClassifier, "_make_pass", lambda *_: (0.0, 90 * next(falling)))
+    assert PAClassifier(max_iter=9, tol=tol, n_iter_no_change=2).fit(X, Y2).n_iter_ == passes
