@@ -34,7 +34,8 @@ NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
 HALF = ("figures/**/.*.tmp", "report/results/**/.*.tmp")  # what `store.atomic_write` leaves when killed
 README = "README.md"
-SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css", "report/explore/*")
+SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.css", "report/explore/*",
+           "pa_lab/study/datasets.csv")  # fmt: skip
 REPORT, PDF, WEB = "report/report.typ", "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 DATA_SETS = "data_sets"  # the name under which a notebook's parameters list the data sets it loads
