@@ -417,6 +417,17 @@ def test_a_write_in_progress_is_left_alone(tmp_path, tiny):
     assert (tmp_path / "cache" / "libsvm" / "other").read_bytes() == b"still here"
 
 
+def test_a_write_is_left_alone_by_those_who_come_after_the_first_has_ended(tmp_path):
+    places = [tmp_path / "cache" / "libsvm" / name for name in "abc"]
+    first, second, third = map(datasets._replacing, places)
+    first.__enter__().write(b"a")
+    with second as out:
+        first.__exit__(None, None, None)
+        with third:
+            out.write(b"b")
+    assert places[1].read_bytes() == b"b"
+
+
 def test_interruption_removes_the_temporary_file(tmp_path):
     with pytest.raises(KeyboardInterrupt), datasets._replacing(tmp_path / "cache" / "libsvm" / "x") as out:
         out.write(b"half")

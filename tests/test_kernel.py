@@ -23,7 +23,7 @@ from oracles import (
     step_size,
 )
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
-from pa_lab.budget import DEPENDENT, POLICIES
+from pa_lab.budget import DEPENDENT, POLICIES, Budget
 from pa_lab.kernel import cluster_means
 from pa_lab.kernels import BLOCK
 
@@ -443,6 +443,27 @@ def test_oldest_and_smallest():
     weights = {-1: 0.5, 1: 1.0}
     smallest = KernelPAClassifier(gamma=1.0, budget=3, budget_policy="smallest", class_weight=weights).fit(X, y)
     assert sorted(smallest.support_) == [2, 4, 6]  # of equals the one that lies first goes
+
+
+def test_an_example_given_up_at_once_is_no_update():
+    X, y = problem(300)
+    model = KernelPAClassifier(C=0.05, gamma=0.5, budget=5, budget_policy="removal")
+    changed = with_loss = 0
+    for i in range(len(X)):
+        before = (model.dual_coef_.copy(), model.support_.copy()) if i else ()
+        with_loss += i == 0 or np.where(y[i] == model.classes_[1], 1, -1) * model.decision_function(X[i : i + 1])[0] < 1
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=np.unique(y))
+        after = model.dual_coef_, model.support_
+        changed += i == 0 or not all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    assert model.n_updates_ == changed < with_loss
+
+
+def test_the_inverse_is_made_anew_after_as_many_exchanges_as_there_are_vectors(monkeypatch):
+    made, invert = [], Budget._invert
+    monkeypatch.setattr(Budget, "_invert", lambda self, *args: made.append(0) or invert(self, *args))
+    X, y = problem(400)
+    model = KernelPAClassifier(gamma=0.5, budget=10).fit(X, y)
+    assert len(made) > 5 and 0 <= model._model.held.n[1] <= 10
 
 
 def test_regression_within_a_budget():

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from pa_lab.budget import POLICIES
+from pa_lab.kernels import Vectors
 
 N = 600  # several blocks of rows
 WAYS = {
@@ -213,3 +214,10 @@ def test_an_interrupted_call_leaves_everything_as_it_was(way):
     model.partial_fit(X[200:], y[200:])
     untouched.partial_fit(X[200:], y[200:])
     assert same(shown(model), shown(untouched))
+
+
+def test_learning_on_copies_no_vector(monkeypatch):
+    X, y = problem()
+    model = KernelPAClassifier(gamma=0.5).fit(X, y)
+    monkeypatch.delattr(Vectors, "rows")
+    model.partial_fit(X[:5], y[:5])
