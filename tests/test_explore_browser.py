@@ -495,6 +495,11 @@ GOOD = (
     "asking?delta=1.5&rule=PA&C=0.1&weights=averaged&n=100&seed=5&t=30",
     "kernel?data=rings&kernel=poly&gamma=0.2&budget=5&policy=oldest&rule=PA&C=2&n=100&seed=3&t=50",
     "results?topic=kernel&score=average_precision&band=0&at=2",
+    *(
+        address
+        for path in sorted((store.ROOT / "report" / "sections").glob("*.typ"))
+        for address in re.findall(r'explore\.html#([^"]+)"', path.read_text())
+    ),
 )
 
 # Each value is bad by itself; of a key given twice the last good value counts, and there is none.
