@@ -84,9 +84,11 @@ def _row(story):
 
 
 def _ordered(rows):
-    frame = pd.DataFrame(rows, columns=COLUMNS)
-    frame["date"] = frame["date"].to_numpy("datetime64[s]")
-    return frame.sort_values(["date", "newid"], ignore_index=True)
+    values = zip(*sorted(rows, key=lambda row: (row[1], row[0])), strict=True)
+    columns = dict(zip(COLUMNS, values, strict=True))
+    columns["date"] = np.array(columns["date"], "datetime64[s]")
+    columns["text"] = pd.Series(columns["text"], dtype=object)  # where pandas would keep a copy of its own
+    return pd.DataFrame(columns)
 
 
 def pack(stories: pd.DataFrame) -> bytes:
@@ -95,10 +97,14 @@ def pack(stories: pd.DataFrame) -> bytes:
     >>> unpack(pack(unpack(b'[[1, "1987-02-26T15:01:01", false, "TRAIN", "YES", ["cocoa"], "Bahia"]]')))["topics"][0]
     ('cocoa',)
     """
-    dates = np.datetime_as_string(stories["date"].to_numpy("datetime64[s]"))
-    columns = [stories[name].tolist() for name in COLUMNS if name != "date"]
-    columns.insert(1, dates.tolist())
-    return json.dumps(list(zip(*columns, strict=True)), separators=(",", ":")).encode()
+    packed = bytearray()
+    for start in range(0, len(stories), 1000):  # a part at a time, for the sake of memory
+        part = stories[start : start + 1000]
+        columns = [part[name].tolist() for name in COLUMNS if name != "date"]
+        columns.insert(1, np.datetime_as_string(part["date"].to_numpy("datetime64[s]")).tolist())
+        packed += b"," if packed else b"["
+        packed += json.dumps(list(zip(*columns, strict=True)), separators=(",", ":"))[1:-1].encode()
+    return bytes(packed) + b"]"
 
 
 def unpack(content: bytes) -> pd.DataFrame:

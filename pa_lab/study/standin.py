@@ -171,4 +171,4 @@ def wire(n_rows, topics, *, seed=0):
     frame.insert(2, "date_malformed", False)
     frame.insert(3, "split", np.where(np.arange(n_rows) < 0.7 * n_rows, "TRAIN", "TEST"))
     frame.insert(4, "judged", np.where(judged, "YES", "NO"))
-    return frame
+    return frame.astype({"text": object})
