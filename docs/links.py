@@ -45,8 +45,9 @@ def broken_links(folder):
             if parts.scheme or parts.netloc:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            known = pages[target].names if target in pages else {unquote(parts.fragment)}
-            if not target.is_file() or unquote(parts.fragment) not in known:
+            place = unquote(parts.fragment).partition("?")[0]  # what follows is the state of the page to play with
+            known = pages[target].names if target in pages else {place}
+            if not target.is_file() or place not in known:
                 broken.append((str(path.relative_to(folder)), address))
     return broken
 
