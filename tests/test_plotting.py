@@ -53,3 +53,33 @@ def test_spread_moves_no_more_than_needed():
     assert plotting._spread([0.0, 1.0], 0.5).tolist() == [0.0, 1.0]
     assert plotting._spread([0.5, 0.5], 0.2) == pytest.approx([0.4, 0.6])
     assert plotting._spread([0.5, 0.5, 0.65], 0.2) == pytest.approx([0.35, 0.55, 0.75])
+
+
+def test_panels_draw_a_line_for_each_group_and_a_band_where_there_is_one():
+    rows = [(name, rule, C) for name in ("a9a", "w8a") for rule in ("PA", "PA-I") for C in (0.1, 1.0)]
+    frame = pd.DataFrame(rows, columns=["set", "rule", "C"]).assign(auc=range(8), f1=0.5)
+    frame = frame.assign(auc_low=frame.auc - 1, auc_high=frame.auc + 1)
+    fig, axes = plotting.panels(frame, x="C", y="auc", by="rule", panel="set", xscale="log")
+    assert [ax.get_title() for ax in axes] == ["a9a", "w8a"]
+    assert [labels(ax) for ax in axes] == [["PA", "PA-I"]] * 2
+    assert axes[1].lines[1].get_ydata().tolist() == [6, 7] and len(axes[1].collections) == 2
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == ["PA", "PA-I"]
+    assert axes[0].get_xscale() == "log"
+    plt.close(fig)
+    fig, axes = plotting.panels(frame, x="C", y={"auc": "AUC", "f1": "F1"}, by="rule")
+    assert [ax.get_ylabel() for ax in axes] == ["AUC", "F1"]
+    assert [len(ax.collections) for ax in axes] == [2, 0]
+    plt.close(fig)
+
+
+def test_intervals_keep_the_order_of_the_names_from_the_top():
+    frame = pd.DataFrame({"rule": ["PA", "PA", "SVM", "SVM"], "weights": ["last", "averaged"] * 2, "gain": range(4)})
+    frame = frame.assign(gain_low=frame.gain - 1, gain_high=frame.gain + 2)
+    fig, (ax,) = plotting.intervals(frame, value="gain", name="rule", by="weights", xlabel="gain in AUC")
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["PA", "SVM"]
+    assert ax.yaxis_inverted() and ax.get_xlabel() == "gain in AUC"
+    points = ax.containers[1][0]
+    assert points.get_xdata().tolist() == [1, 3]
+    ends = ax.containers[1][2][0].get_segments()
+    assert [(end[0][0], end[1][0]) for end in ends] == [(0, 3), (2, 5)]
+    plt.close(fig)
