@@ -163,8 +163,16 @@ class PassiveAggressive(SparseCoefMixin, BaseEstimator):
     def _finish(self, n_iter, n_rows):
         self.n_iter_ = n_iter
         self.t_ += n_iter * n_rows
-        weights = self._mean if self.average and self.average <= self.t_ - 1 else self._last
-        self._show(weights)
+        self._show(self._shown())
+
+    def _shown(self):
+        """Return the weights to predict with, of which ``coef_`` and ``intercept_`` are copies."""
+        return self._mean if self.average and self.average <= self.t_ - 1 else self._last
+
+    def _take_back(self):
+        """Learn on from ``coef_`` and ``intercept_`` as they are now, which may have been edited."""
+        coef = self.coef_.toarray() if hasattr(self.coef_, "toarray") else self.coef_
+        self._shown()[:] = np.c_[np.atleast_2d(coef), self.intercept_]
 
     def _hold_out(self, y, splitter):
         """Which rows early stopping keeps for validation."""
@@ -361,6 +369,8 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
         outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         if first:
             self._begin((len(outputs), X.shape[1]), coef_init, intercept_init)
+        else:
+            self._take_back()
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         rule = make_rule("PA-I" if self.loss == "hinge" else "PA-II")
         if len(outputs) == 1:
@@ -530,6 +540,8 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         y = y.astype(np.float64, copy=False)
         if first:
             self._begin((1, X.shape[1]), coef_init, intercept_init)
+        else:
+            self._take_back()
         rule = make_rule("PA-I" if self.loss == "epsilon_insensitive" else "PA-II", self.epsilon)
         held_out = self._hold_out(y, ShuffleSplit)
         C, ones = np.full(len(y), float(self.C)), np.ones(len(y))

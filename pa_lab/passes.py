@@ -8,6 +8,7 @@ score; ``tau`` step size; ``C`` aggressiveness of each row; ``size`` the sum of 
 if every number that took part was.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from pa_lab.batch import (
     ROW,
     SIDE,
     STEP,
+    STOP,
     TAU,
     WHEN,
     WRONG,
@@ -29,7 +31,7 @@ from pa_lab.batch import (
 )
 from pa_lab.compiled import INNER
 from pa_lab.queries import ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES, query_probability
-from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
+from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
 from pa_lab.rules import direction, is_equation, is_mistake, loss_of, n_walls, step
 
 NO_TRACE = np.empty((0, 2))
@@ -250,14 +252,23 @@ def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
     A group's scores, queries and mistakes come from the weights before its update. Only the examples asked for enter
     the problem. Two classes give the constraint with ``side = y``; more have the right class and the highest-scoring
     wrong one; regression with a tube has two constraints, one for each wall.
+
+    Large problems can take minutes. A thread of its own then works on them, and is told to stop if this one is
+    interrupted.
     """
     n, n_classes = len(order) or len(y), state.weights.shape[1]
     batch = make_batch(min(batch_size, max(1, n)) * n_walls(rule))
     lanes = np.empty((5, n_classes)) if n_classes > 1 else None
     equations = True if is_equation(rule.variant) else None
-    return learn_groups(
-        rows, y, order, C, rule, asking, state, trace, batch_size, n_walls(rule), batch, lanes, equations
-    )
+    how = C, rule, asking, state, trace, batch_size, n_walls(rule), batch, lanes, equations
+    if n * len(batch.L) ** 2 < AT_ONCE // (1 if equations is None else 16):  # eigenvectors take longer
+        return learn_groups(rows, y, order, *how)
+    learn_groups(rows, y[:0], IN_ORDER, *how)  # no rows: all it does is compile, here, where that can be interrupted
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            return thread.submit(learn_groups, rows, y, order, *how).result()
+        finally:
+            batch.s[STOP] = 1
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -329,6 +340,8 @@ def take_step(rows, rule, state, trace, m, batch, before, lanes, equations):
         solve_inequalities(rule.variant, m, A, L, x, s)
     else:
         solve_equations(rule.variant, m, A, L, x, s)
+    if s[STOP, 0]:
+        return size
     return size + apply(rows, state, trace, m, A, x, s, before, lanes)
 
 
@@ -339,6 +352,8 @@ def fill_gram(rows, m, A, x, s, lanes):
     finite = 0.0
     for k in range(m):
         i = s[ROW, k]
+        if s[STOP, 0]:
+            break
         for l in range(k + 1):
             both = x[SIDE, k] * x[SIDE, l]
             if lanes is not None:
