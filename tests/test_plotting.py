@@ -97,3 +97,10 @@ def test_panels_in_several_rows_are_labelled_at_the_left_and_at_the_bottom():
         shown = [any(label.get_visible() for label in ax.get_xticklabels()) for ax in axes]
         assert shown == [False, True, True]
         plt.close(fig)
+
+
+def test_limits_that_panels_share_leave_room_for_all_of_them():
+    frame = pd.DataFrame({"set": list("ab"), "C": 1.0, "error": [2.0, 9.0]})
+    fig, axes = plotting.panels(frame, x="C", y="error", panel="set", ylim=(0, None))
+    assert [ax.get_ylim()[0] for ax in axes] == [0, 0] and axes[0].get_ylim()[1] > 9
+    plt.close(fig)

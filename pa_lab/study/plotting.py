@@ -168,7 +168,9 @@ def panels(
     for ax, (title, part, column) in zip(axes, cells, strict=True):
         band = {"low": f"{column}_low", "high": f"{column}_high"} if f"{column}_low" in part else {}
         lines_with_band(ax, part, x=x, y=column, by=by, marker=True, **band)
-        ax.set(**{"title": title, "ylabel": columns[column]} | axis)
+        ax.set(title=title, ylabel=columns[column])
+    for ax in axes:  # once all is drawn: limits of a shared axis would cut what comes later
+        ax.set(**axis)
     _label_outer(axes, per_row, every_y=panel is None)
     if by is not None:
         legend_below(fig)
@@ -214,7 +216,9 @@ def intervals(
             ends = [shown[value] - shown[f"{value}_low"], shown[f"{value}_high"] - shown[value]]
             ax.errorbar(shown[value], place, xerr=ends, fmt="os^DvP<>"[i], color=CYCLE[i], label=mark)
         ax.axvline(0, color=BLACK, lw=0.8)
-        ax.set(**{"title": str(title), "xlabel": value} | axis)
+        ax.set(title=str(title), xlabel=value)
+    for ax in axes:
+        ax.set(**axis)
     axes[0].set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
     _label_outer(axes, per_row)
     if by is not None:
