@@ -17,6 +17,7 @@ from sklearn import metrics as sk
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import Bunch
 
 from pa_lab import PAClassifier
 from pa_lab.study import experiments
@@ -61,6 +62,14 @@ def test_every_row_is_as_likely_to_be_flipped():
     assert np.abs(counts / 2000 - 0.3).max() < 0.05
 
 
+def test_rows_are_flipped_in_proportion_to_their_weights():
+    y, weight = np.tile([1, -1], 2), np.array([3.0, 5.0, 1.0, 0.0])
+    either = [flip_labels(y, 0.25, np.random.default_rng(seed), weight=weight) != y for seed in range(2000)]
+    assert np.abs(np.mean(either, axis=0) - weight / 9).max() < 0.05
+    positive = [flip_labels(y, 0.5, np.random.default_rng(seed), 1, weight) != y for seed in range(2000)]
+    assert np.abs(np.mean(positive, axis=0) - np.array([3, 0, 1, 0]) / 4).max() < 0.05
+
+
 @pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan])
 def test_a_bad_rate_is_named(rate):
     with pytest.raises(ValueError, match="rate must be between 0 and 1"):
@@ -89,6 +98,37 @@ def test_cross_validation_trains_on_the_training_rows_only(rows):
     for fold, (train, test) in enumerate(splits):
         decision = LinearSVC().fit(X[train], y[train]).decision_function(X[test])
         assert frame.auc[fold] == pytest.approx(sk.roc_auc_score(y[test], decision))
+
+
+def test_tuned_fits_are_fits_scored_on_the_other_rows(rows):
+    X, y = rows
+    fits = experiments.tuned_fits(LinearSVC(), VALUES, X[:300], y[:300], X[300:], y[300:])
+    assert fits.C.tolist() == VALUES
+    for C, fit in zip(VALUES, fits.itertuples(), strict=True):
+        decision = LinearSVC(C=C).fit(X[:300], y[:300]).decision_function(X[300:])
+        assert fit.auc == pytest.approx(sk.roc_auc_score(y[300:], decision))
+        assert fit.f1 == pytest.approx(sk.f1_score(y[300:], np.where(decision > fit.threshold, 1, -1)))
+        assert fit.f1 >= max(sk.f1_score(y[300:], np.where(decision >= cut, 1, -1)) for cut in decision)
+
+
+def test_a_set_without_a_test_part_is_split_and_standardised_by_its_training_rows(rows):
+    X, y = rows
+    parts = experiments.train_and_test(Bunch(X=3 + 2 * X, y=y))
+    assert [len(part) for part in parts] == [300, 300, 100, 100]
+    assert parts[0].mean(axis=0) == pytest.approx(0) and parts[0].std(axis=0) == pytest.approx(1)
+    whole = np.sort(np.concatenate([parts[0], parts[2]]), axis=0)
+    shape = np.sort(X, axis=0)
+    assert (whole - whole[0]) / (whole[-1] - whole[0]) == pytest.approx((shape - shape[0]) / (shape[-1] - shape[0]))
+
+
+def test_a_test_part_that_is_there_is_only_shortened(rows):
+    X, y = rows
+    data = Bunch(X_train=X[:300], y_train=y[:300], X_test=X[300:], y_test=y[300:])
+    X_train, y_train, X_test, y_test = experiments.train_and_test(data, most=30)
+    assert X_train is data.X_train and y_train is data.y_train
+    found = [int(np.flatnonzero((data.X_test == row).all(axis=1))[0]) for row in X_test]
+    assert len(set(found)) == 30 and (data.y_test[found] == y_test).all()
+    assert len(experiments.draw(X, y, 1000, seed=0)[1]) == 400
 
 
 def test_of_equally_good_costs_the_smallest_is_chosen():

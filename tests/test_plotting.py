@@ -83,3 +83,11 @@ def test_intervals_keep_the_order_of_the_names_from_the_top():
     ends = ax.containers[1][2][0].get_segments()
     assert [(end[0][0], end[1][0]) for end in ends] == [(0, 3), (2, 5)]
     plt.close(fig)
+
+
+@pytest.mark.parametrize("names, columns", [(1, 1), (5, 5), (6, 3), (11, 4)])
+def test_a_legend_below_fills_its_rows_evenly(ax, names, columns):
+    for i in range(names):
+        ax.plot([0, 1], [0, 1], label=f"line {i}")
+    plotting.legend_below(ax.figure)
+    assert ax.figure.legends[0]._ncols == columns

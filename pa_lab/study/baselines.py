@@ -14,9 +14,11 @@ from math import exp, sqrt
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import check_X_y, validate_data
+
+from pa_lab import PAClassifier
 
 RULES = ("perceptron", "AROW", "AdaGrad hinge", "AdaGrad logistic")
 PERCEPTRON, AROW, HINGE, LOGISTIC = range(4)
@@ -26,12 +28,32 @@ POWERS = tuple(range(-14, 3, 2))
 def tuning_grid(rule):
     """Return the values to try for the ``C`` of a rule, here or in `PAClassifier`: for all the same nine.
 
-    They are the powers of 4 from 2^-14 to 2^2. The perceptron and PA have no C, so the list has one entry.
+    They are the powers of 4 from 2^-14 to 2^2. The perceptron and PA have no C, so the list has one entry. The name
+    may say more after the rule.
 
-    >>> len(tuning_grid("AROW")), tuning_grid("perceptron")
+    >>> len(tuning_grid("AROW")), tuning_grid("PA averaged")
     (9, [1.0])
     """
-    return [1.0] if rule in ("perceptron", "PA") else [2.0**power for power in POWERS]
+    return [1.0] if rule.split()[0] in ("perceptron", "PA") else [2.0**power for power in POWERS]
+
+
+def online(rule, **settings):
+    """Return an unfitted learner of one of ``RULES``, or of a rule of `PAClassifier`.
+
+    >>> online("PA-I", average=True), online("AROW", C=0.5)
+    (PAClassifier(average=True), OnlineClassifier(C=0.5, rule='AROW'))
+    """
+    return OnlineClassifier(rule, **settings) if rule in RULES else PAClassifier(rule, **settings)
+
+
+def with_balanced(methods, names):
+    """Return a dict of estimators, with copies of those named in which both classes have the same total weight.
+
+    >>> list(with_balanced({"PA": PAClassifier("PA"), "PA-I": PAClassifier()}, ["PA-I"]))
+    ['PA', 'PA-I', 'PA-I, balanced']
+    """
+    balanced = {f"{name}, balanced": clone(methods[name]).set_params(class_weight="balanced") for name in names}
+    return methods | balanced
 
 
 class OnlineClassifier(LinearClassifierMixin, BaseEstimator):

@@ -18,12 +18,15 @@ import pandas as pd
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from pa_lab import PAClassifier, PARegressor
 from pa_lab.study.fits import cached_fit, dyadic  # noqa: F401 (part of this interface)
-from pa_lab.study.metrics import scores
+from pa_lab.study.metrics import best_threshold, scores
 from pa_lab.study.standin import misfire_blocks
 
 Matrix = np.ndarray | sp.spmatrix | sp.sparray
@@ -110,6 +113,41 @@ def _rows_of(setting, result):
     return [setting | row for row in results]
 
 
+# ---------------------------------------------------------------- parts of a data set
+
+
+def train_and_test(data: Bunch, most: int | None = None) -> tuple[Matrix, np.ndarray, Matrix, np.ndarray]:
+    """Return training rows, their labels, test rows and their labels.
+
+    A set without a test part is split at random, three to one, and its columns are standardised by the training rows.
+
+    Parameters
+    ----------
+    data : Bunch. From `pa_lab.datasets.load`.
+    most : int, optional. Keep at most so many rows of a test part that comes with the set, drawn at random.
+
+    >>> data = Bunch(X=np.arange(8.0).reshape(8, 1), y=np.tile([-1, 1], 4))
+    >>> [part.shape for part in train_and_test(data)]
+    [(6, 1), (6,), (2, 1), (2,)]
+    """
+    if "X_test" in data:
+        X_test, y_test = draw(data.X_test, data.y_test, most, seed=0)
+        return data.X_train, data.y_train, X_test, y_test
+    X, X_test, y, y_test = train_test_split(data.X, data.y, random_state=0)
+    scaler = StandardScaler().fit(X)
+    return scaler.transform(X), y, scaler.transform(X_test), y_test
+
+
+def draw(X: Matrix, y: np.ndarray, n: int | None, seed: int | Sequence[int]) -> tuple[Matrix, np.ndarray]:
+    """Return ``n`` random rows (all, if there are no more or ``n`` is None) in random order, and their labels.
+
+    >>> draw(np.eye(3), np.array([1, -1, -1]), 2, seed=0)[1].tolist()
+    [-1, 1]
+    """
+    rows = np.random.default_rng(seed).permutation(len(y))[:n]
+    return X[rows], y[rows]
+
+
 # ---------------------------------------------------------------- folds and tuning
 
 
@@ -176,6 +214,33 @@ def best_C(curves: pd.DataFrame, score: str, by: str | list[str] = "method") -> 
     by = [by] if isinstance(by, str) else list(by)
     means = curves.groupby([*by, "C"], sort=False)[score].mean().reset_index().sort_values("C", kind="stable")
     return means.loc[means.groupby(by, sort=False)[score].idxmax()].set_index(by)["C"]
+
+
+def tuned_fits(
+    model: BaseEstimator, values: Sequence[float], X: Matrix, y: np.ndarray, X_check: Matrix, y_check: np.ndarray
+) -> pd.DataFrame:
+    """Fit a linear model with each value of ``C`` and score it on other rows, at the threshold with the best F1 there.
+
+    Parameters
+    ----------
+    model : estimator with the parameter ``C`` and, once fitted, ``coef_``
+    values : sequence of float. Values of ``C``.
+    X, y : arrays of shape (n, d) and (n,). Rows to learn.
+    X_check, y_check : arrays of shape (m, d) and (m,). Rows to choose ``C`` and the threshold by.
+
+    Returns a frame with a row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `scores`.
+
+    >>> X, y = np.array([[-2.0], [1.0]]), np.array([-1, 1])
+    >>> tuned_fits(PAClassifier(), [0.1, 1.0], X, y, X, y)[["C", "f1"]].values.tolist()
+    [[0.1, 1.0], [1.0, 1.0]]
+    """
+    rows = []
+    for C in values:
+        fitted = clone(model).set_params(C=C).fit(X, y)
+        decision = decision_values(fitted, X_check)
+        threshold = best_threshold(y_check, decision)
+        rows.append({"C": C, "model": fitted, "threshold": threshold} | scores(y_check, decision, threshold))
+    return pd.DataFrame(rows)
 
 
 # ---------------------------------------------------------------- along a stream
@@ -269,8 +334,14 @@ def first_reach(x: Sequence[float], curve: Sequence[float], target: float) -> fl
 # ---------------------------------------------------------------- label noise
 
 
-def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int | None = None) -> np.ndarray:
-    """Return a copy of ``y`` with a share of its labels flipped, drawn uniformly without replacement.
+def flip_labels(
+    y: np.ndarray,
+    rate: float,
+    rng: np.random.Generator,
+    among: int | None = None,
+    weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return a copy of ``y`` with a share of its labels flipped, drawn without replacement.
 
     Parameters
     ----------
@@ -278,6 +349,7 @@ def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int
     rate : float in [0, 1]. Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
     among : {-1, +1} or None, default=None. Flip only labels of this sign.
+    weight : array of shape (n,), optional. Draw in proportion to these, instead of uniformly.
 
     >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
     np.float64(0.0)
@@ -288,7 +360,8 @@ def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int
         raise ValueError(f"y must hold -1 and +1, and among be one of them or None; got {np.unique(y)} and {among!r}.")
     candidates = np.arange(len(y)) if among is None else np.flatnonzero(y == among)
     flipped = np.array(y)
-    flipped[rng.choice(candidates, round(rate * len(candidates)), replace=False)] *= -1
+    chance = None if weight is None else weight[candidates] / weight[candidates].sum()
+    flipped[rng.choice(candidates, round(rate * len(candidates)), replace=False, p=chance)] *= -1
     return flipped
 
 

@@ -52,6 +52,10 @@ _LOOK = {
     "landmark features": (SKY, "--", "P"),
     "random Fourier": (BLACK, ":", "X"),
     "Nyström": (BLACK, "--", "o"),
+    "AROW": (GREEN, "-", "D"),
+    "logistic": (BLACK, "--", "v"),
+    "hinge SVM": (PURPLE, "--", "P"),
+    "squared hinge": (GREY, ":", "X"),
 }
 COLORS, LINESTYLES, MARKERS = ({name: look[i] for name, look in _LOOK.items()} for i in range(3))
 CYCLE = [BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY]
@@ -218,11 +222,12 @@ def intervals(
 
 
 def legend_below(fig: Figure, ncols: int = 5) -> None:
-    """Put one legend for all panels below them, with each name once."""
+    """Put one legend for all panels below them, with each name once, in rows of at most ``ncols``, evenly filled."""
     found = {}
     for ax in fig.axes:
         found |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    fig.legend(found.values(), found, loc="outside lower center", ncols=min(ncols, len(found)))
+    rows = -(-len(found) // ncols)
+    fig.legend(found.values(), found, loc="outside lower center", ncols=-(-len(found) // rows))
 
 
 def batch_axis(axes: Iterable[Axes], ticks: Iterable[int] = (1, 2, 4, 8, 20), **settings) -> None:
