@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as sk
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import Bunch
 
@@ -129,6 +130,36 @@ def test_a_test_part_that_is_there_is_only_shortened(rows):
     found = [int(np.flatnonzero((data.X_test == row).all(axis=1))[0]) for row in X_test]
     assert len(set(found)) == 30 and (data.y_test[found] == y_test).all()
     assert len(experiments.draw(X, y, 1000, seed=0)[1]) == 400
+
+
+def test_drawn_parts_keep_the_shares_of_the_classes_and_scale_by_the_training_rows(rows):
+    X, y = rows
+    X_train, y_train, X_test, y_test = experiments.drawn_parts(Bunch(X_train=X, y_train=y), 200, seed=1)
+    assert [len(y_train), len(y_test)] == [200, 85]
+    assert y_train.mean() == pytest.approx(y.mean(), abs=0.02) and y_test.mean() == pytest.approx(y.mean(), abs=0.02)
+    assert np.abs(X_train).max(axis=0) == pytest.approx(1)
+    found = np.concatenate([X_train, X_test])[:, 0] / X_train[0, 0]
+    ratio = X[:, 0][:, None] / X[:, 0]
+    assert any(np.isin(found.round(9), column.round(9)).all() for column in ratio.T), "columns are not only scaled"
+    assert len(experiments.drawn_parts(Bunch(X=X, y=y), 10_000, seed=1)[1]) == 280
+
+
+def test_the_chosen_model_is_the_one_a_held_out_third_prefers(rows):
+    X, y = rows
+    models = {"logistic": LogisticRegression()}
+    found = experiments.chosen_scores(models, VALUES, X[:300], y[:300], X[300:], y[300:], seed=0)
+    split = list(StratifiedShuffleSplit(1, test_size=1 / 3, random_state=0).split(X[:300], y[:300]))
+    search = GridSearchCV(LogisticRegression(), {"C": VALUES}, scoring="roc_auc", cv=split).fit(X[:300], y[:300])
+    assert search.cv_results_["mean_test_score"][VALUES.index(found["C"])] == pytest.approx(search.best_score_)
+    decision = LogisticRegression(C=found["C"]).fit(X[:300], y[:300]).decision_function(X[300:])
+    assert found["auc"] == pytest.approx(sk.roc_auc_score(y[300:], decision))
+
+
+def test_seconds_are_medians_and_slow_fits_are_not_repeated(rows, monkeypatch):
+    times = iter([0.3, 0.1, 0.2, 5.0])
+    monkeypatch.setattr(experiments, "timed_fit", lambda model, X, y: (model, next(times)))
+    models = {"fast": PAClassifier(), "slow": SVC()}
+    assert experiments.fit_seconds(models, *rows, sizes=[10], repeats=3)["seconds"].tolist() == [0.2, 5.0]
 
 
 def test_of_equally_good_costs_the_smallest_is_chosen():

@@ -1,6 +1,7 @@
 from itertools import pairwise
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -91,3 +92,11 @@ def test_a_legend_below_fills_its_rows_evenly(ax, names, columns):
         ax.plot([0, 1], [0, 1], label=f"line {i}")
     plotting.legend_below(ax.figure)
     assert ax.figure.legends[0]._ncols == columns
+
+
+def test_roc_draws_a_curve_for_each_decision():
+    y, p = np.array([-1, -1, 1, 1]), np.array([-1.0, 0.5, 0.3, 2.0])
+    fig, ax = plotting.roc(y, {"scores": p, "labels": np.sign(p)}, xlabel="false alarms")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["scores (AUC = 0.75)", "labels (AUC = 0.75)"]
+    assert ax.get_xlabel() == "false alarms" and len(ax.lines) == 2
+    plt.close(fig)

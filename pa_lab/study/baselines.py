@@ -15,7 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_X_y, validate_data
 
 from pa_lab import PAClassifier
@@ -46,12 +48,29 @@ def online(rule, **settings):
     return OnlineClassifier(rule, **settings) if rule in RULES else PAClassifier(rule, **settings)
 
 
-def with_balanced(methods, names):
-    """Return a dict of estimators, with copies of those named in which both classes have the same total weight.
+def liblinear(loss, tol):
+    """Return the unfitted classifier of LIBLINEAR with a loss: "hinge", "squared hinge" or "logistic".
 
-    >>> list(with_balanced({"PA": PAClassifier("PA"), "PA-I": PAClassifier()}, ["PA-I"]))
+    >>> liblinear("logistic", tol=0.01)
+    LogisticRegression(solver='liblinear', tol=0.01)
+    """
+    if loss == "logistic":
+        return LogisticRegression(solver="liblinear", tol=tol)
+    return LinearSVC(loss=loss.replace(" ", "_"), tol=tol, max_iter=100_000, random_state=0)
+
+
+def with_balanced(methods, starts):
+    """Return a dict of estimators, with copies in which both classes have the same total weight.
+
+    Parameters
+    ----------
+    methods : dict of str to estimator
+    starts : sequence of str. Names that begin with one of these get such a copy.
+
+    >>> list(with_balanced({"PA": PAClassifier("PA"), "PA-I": PAClassifier()}, ["PA-"]))
     ['PA', 'PA-I', 'PA-I, balanced']
     """
+    names = [name for start in starts for name in methods if name.startswith(start)]
     balanced = {f"{name}, balanced": clone(methods[name]).set_params(class_weight="balanced") for name in names}
     return methods | balanced
 

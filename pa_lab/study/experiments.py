@@ -18,8 +18,8 @@ import pandas as pd
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import StratifiedShuffleSplit, train_test_split
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
@@ -131,21 +131,45 @@ def train_and_test(data: Bunch, most: int | None = None) -> tuple[Matrix, np.nda
     [(6, 1), (6,), (2, 1), (2,)]
     """
     if "X_test" in data:
-        X_test, y_test = draw(data.X_test, data.y_test, most, seed=0)
-        return data.X_train, data.y_train, X_test, y_test
+        test = (data.X_test, data.y_test) if most is None else draw(data.X_test, data.y_test, most, seed=0)
+        return data.X_train, data.y_train, *test
     X, X_test, y, y_test = train_test_split(data.X, data.y, random_state=0)
     scaler = StandardScaler().fit(X)
     return scaler.transform(X), y, scaler.transform(X_test), y_test
 
 
-def draw(X: Matrix, y: np.ndarray, n: int | None, seed: int | Sequence[int]) -> tuple[Matrix, np.ndarray]:
-    """Return ``n`` random rows (all, if there are no more or ``n`` is None) in random order, and their labels.
+def draw(X: Matrix, y: np.ndarray, n: int, seed: int | Sequence[int]) -> tuple[Matrix, np.ndarray]:
+    """Return ``n`` random rows (all, if there are no more) in random order, and their labels.
 
     >>> draw(np.eye(3), np.array([1, -1, -1]), 2, seed=0)[1].tolist()
     [-1, 1]
     """
     rows = np.random.default_rng(seed).permutation(len(y))[:n]
     return X[rows], y[rows]
+
+
+def drawn_parts(data: Bunch, n: int, seed: int) -> tuple[Matrix, np.ndarray, Matrix, np.ndarray]:
+    """Draw training and test rows from the training part of a data set, with the shares of the classes kept.
+
+    Parameters
+    ----------
+    data : Bunch. From `pa_lab.datasets.load`.
+    n : int. Training rows; at most seven tenths of what there is. There are 3/7 as many test rows.
+    seed : int
+
+    Returns training rows, their labels, test rows and their labels. Columns are divided by their largest absolute value
+    among the training rows.
+
+    >>> data = Bunch(X=np.arange(20.0).reshape(20, 1), y=np.tile([-1, 1], 10))
+    >>> [part.shape for part in drawn_parts(data, 10, seed=0)]
+    [(10, 1), (10,), (4, 1), (4,)]
+    """
+    X, y = (data.X, data.y) if "X" in data else (data.X_train, data.y_train)
+    n = min(n, 7 * len(y) // 10)
+    sizes = {"train_size": n, "test_size": 3 * n // 7}
+    X, X_test, y, y_test = train_test_split(X, y, **sizes, stratify=y, random_state=seed)
+    scaler = MaxAbsScaler().fit(X)
+    return scaler.transform(X), y, scaler.transform(X_test), y_test
 
 
 # ---------------------------------------------------------------- folds and tuning
@@ -241,6 +265,32 @@ def tuned_fits(
         threshold = best_threshold(y_check, decision)
         rows.append({"C": C, "model": fitted, "threshold": threshold} | scores(y_check, decision, threshold))
     return pd.DataFrame(rows)
+
+
+def chosen_scores(
+    models: Estimators, values: Sequence[float], X: Matrix, y: np.ndarray, X_test: Matrix, y_test: np.ndarray, seed: int
+) -> dict:
+    """Choose a model and its ``C`` by the AUC on a third of the training rows, fit it to all, and score the test rows.
+
+    Parameters
+    ----------
+    models : dict of str to estimator. What to choose from.
+    values : sequence of float. Values of ``C``.
+    X, y, X_test, y_test : arrays, as from `drawn_parts`
+    seed : int. Seed of the third that is held out; the classes keep their shares.
+
+    Returns a dict with ``method``, ``C`` and the six `scores`.
+
+    >>> X, y = np.tile([[-2.0], [1.0]], (6, 1)), np.tile([-1, 1], 6)
+    >>> found = chosen_scores({"PA-I": PAClassifier()}, [0.1, 1.0], X, y, X, y, seed=0)
+    >>> found["method"], found["C"], found["auc"]
+    ('PA-I', 0.1, 1.0)
+    """
+    third = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=seed).split(X, y)
+    curves = tuning_curves(models, values, X, y, list(third), n_jobs=1)
+    method, C = curves.groupby(["method", "C"])["auc"].mean().idxmax()
+    model = clone(models[method]).set_params(C=C).fit(X, y)
+    return {"method": method, "C": float(C)} | scores(y_test, decision_values(model, X_test))
 
 
 # ---------------------------------------------------------------- along a stream
@@ -419,3 +469,27 @@ def in_new_process(function: Callable, *args):
     """
     with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
         return pool.submit(function, *args).result()
+
+
+def fit_seconds(models: Estimators, X: Matrix, y: np.ndarray, sizes: Sequence[int], repeats: int = 5) -> pd.DataFrame:
+    """Measure the seconds that models take to learn the first rows of a data set.
+
+    Parameters
+    ----------
+    models : dict of str to estimator
+    X, y : arrays of shape (n, d) and (n,)
+    sizes : sequence of int. Numbers of rows.
+    repeats : int, default=5. Fits of each; a model whose first fit takes more than a second is fitted once.
+
+    Returns a frame with columns ``name``, ``rows`` and ``seconds``, the median over the fits.
+
+    >>> fit_seconds({"PA": PAClassifier("PA")}, np.eye(2), [-1, 1], sizes=[2])["seconds"][0] > 0
+    np.True_
+    """
+    found = []
+    for case in grid(name=models, rows=sizes):
+        taken = []
+        while len(taken) < repeats and not (taken and taken[0] > 1):
+            taken.append(timed_fit(models[case["name"]], X[: case["rows"]], y[: case["rows"]])[1])
+        found.append(case | {"seconds": np.median(taken)})
+    return pd.DataFrame(found)
