@@ -1,6 +1,7 @@
 from itertools import pairwise
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -103,4 +104,20 @@ def test_limits_that_panels_share_leave_room_for_all_of_them():
     frame = pd.DataFrame({"set": list("ab"), "C": 1.0, "error": [2.0, 9.0]})
     fig, axes = plotting.panels(frame, x="C", y="error", panel="set", ylim=(0, None))
     assert [ax.get_ylim()[0] for ax in axes] == [0, 0] and axes[0].get_ylim()[1] > 9
+    plt.close(fig)
+
+
+@pytest.mark.parametrize("names, columns", [(1, 1), (5, 5), (6, 3), (11, 4)])
+def test_a_legend_below_fills_its_rows_evenly(ax, names, columns):
+    for i in range(names):
+        ax.plot([0, 1], [0, 1], label=f"line {i}")
+    plotting.legend_below(ax.figure)
+    assert ax.figure.legends[0]._ncols == columns
+
+
+def test_roc_draws_a_curve_for_each_decision():
+    y, p = np.array([-1, -1, 1, 1]), np.array([-1.0, 0.5, 0.3, 2.0])
+    fig, ax = plotting.roc(y, {"scores": p, "labels": np.sign(p)}, xlabel="false alarms")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["scores (AUC = 0.75)", "labels (AUC = 0.75)"]
+    assert ax.get_xlabel() == "false alarms" and len(ax.lines) == 2
     plt.close(fig)

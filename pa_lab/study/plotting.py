@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.text import Annotation
 from scipy.optimize import isotonic_regression
+from sklearn.metrics import RocCurveDisplay
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
 
@@ -52,6 +53,10 @@ _LOOK = {
     "landmark features": (SKY, "--", "P"),
     "random Fourier": (BLACK, ":", "X"),
     "Nyström": (BLACK, "--", "o"),
+    "AROW": (GREEN, "-", "D"),
+    "logistic": (BLACK, "--", "v"),
+    "hinge SVM": (PURPLE, "--", "P"),
+    "squared hinge": (GREY, ":", "X"),
 }
 COLORS, LINESTYLES, MARKERS = ({name: look[i] for name, look in _LOOK.items()} for i in range(3))
 CYCLE = [BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY]
@@ -247,12 +252,34 @@ def _label_outer(axes, per_row, every_y=False):
             ax.set_ylabel("")
 
 
+def roc(y: np.ndarray, decisions: dict[str, np.ndarray], **axis) -> tuple[Figure, Axes]:
+    """Draw a receiver operating characteristic for each of several decisions, and return the figure and its axes.
+
+    Parameters
+    ----------
+    y : array of shape (n,). Labels in {-1, +1}.
+    decisions : dict of str to array of shape (n,). Decision values, by their name in the legend.
+    **axis : settings of the axes, such as ``xlabel="false alarms (share)"``
+
+    >>> fig, ax = roc(np.array([-1, 1]), {"scores": np.array([-0.5, 2.0])})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['scores (AUC = 1.00)']
+    >>> plt.close(fig)
+    """
+    fig, ax = plt.subplots(figsize=(0.55 * WIDTH, 2.9))
+    for name, decision in decisions.items():
+        RocCurveDisplay.from_predictions(y, decision, name=name, ax=ax)
+    ax.set(**axis)
+    return fig, ax
+
+
 def legend_below(fig: Figure, ncols: int = 5) -> None:
-    """Put one legend for all panels below them, with each name once."""
+    """Put one legend for all panels below them, with each name once, in rows of at most ``ncols``, evenly filled."""
     found = {}
     for ax in fig.axes:
         found |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    fig.legend(found.values(), found, loc="outside lower center", ncols=min(ncols, len(found)))
+    rows = -(-len(found) // ncols)
+    fig.legend(found.values(), found, loc="outside lower center", ncols=-(-len(found) // rows))
 
 
 def batch_axis(axes: Iterable[Axes], ticks: Iterable[int] = (1, 2, 4, 8, 20), **settings) -> None:
