@@ -168,12 +168,15 @@ class Landmarks(Expansion):
     def learn(self, block):
         """Pass a block through the learner, again until no row moves whose direction ``z`` was not known.
 
-        Directions cost far more than all the rest, and most rows never move. A row whose direction is not known has a
-        norm of 1 and no effect on other rows, so it shows that it wants to move, and no more. A batch needs them all.
+        Directions cost far more than all the rest, and most rows never move. A row whose direction is not known shows
+        that it wants to move, and no more. Until then it has a norm of 1 and no effect on other rows or, with many
+        landmarks, the inner products of kernel values: their span all but reproduces these, so that hardly a direction
+        is made in vain. A batch needs them all.
         """
         base, k = self.kernel.compute(block.X, self.vectors, self.W, True, block.threads)
-        values = Factor(k)
-        gram, Z, known = np.eye(len(k)), np.zeros_like(k), np.zeros(len(k), bool)
+        values, Z, known = Factor(k), np.zeros_like(k), np.zeros(len(k), bool)
+        few = self.inverse is None or k.shape[1] < len(k)
+        gram = np.eye(len(k)) if few else self.kernel.gram(block.X, block.ids, block.threads)
         wanted, before = np.full(len(k), block.batch_size > 1), block.counts.copy()
         while True:
             new = np.flatnonzero(wanted & ~known)
@@ -184,7 +187,7 @@ class Landmarks(Expansion):
             block.counts[:] = before
             move, drift, sums = self._run(gram, base, block)
             wanted = move.any(axis=1)
-            if not (wanted & ~known).any() or not np.isfinite(sums[0]):
+            if not (wanted & ~known).any():
                 break
         self.W += multiply_transposed(move, Z).T
         self.drift += multiply_transposed(drift, Z).T

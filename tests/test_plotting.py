@@ -1,6 +1,7 @@
 from itertools import pairwise
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -53,3 +54,70 @@ def test_spread_moves_no_more_than_needed():
     assert plotting._spread([0.0, 1.0], 0.5).tolist() == [0.0, 1.0]
     assert plotting._spread([0.5, 0.5], 0.2) == pytest.approx([0.4, 0.6])
     assert plotting._spread([0.5, 0.5, 0.65], 0.2) == pytest.approx([0.35, 0.55, 0.75])
+
+
+def test_panels_draw_a_line_for_each_group_and_a_band_where_there_is_one():
+    rows = [(name, rule, C) for name in ("a9a", "w8a") for rule in ("PA", "PA-I") for C in (0.1, 1.0)]
+    frame = pd.DataFrame(rows, columns=["set", "rule", "C"]).assign(auc=range(8), f1=0.5)
+    frame = frame.assign(auc_low=frame.auc - 1, auc_high=frame.auc + 1)
+    fig, axes = plotting.panels(frame, x="C", y="auc", by="rule", panel="set", xscale="log")
+    assert [ax.get_title() for ax in axes] == ["a9a", "w8a"]
+    assert [labels(ax) for ax in axes] == [["PA", "PA-I"]] * 2
+    assert axes[1].lines[1].get_ydata().tolist() == [6, 7] and len(axes[1].collections) == 2
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == ["PA", "PA-I"]
+    assert axes[0].get_xscale() == "log"
+    plt.close(fig)
+    fig, axes = plotting.panels(frame, x="C", y={"auc": "AUC", "f1": "F1"}, by="rule")
+    assert [ax.get_ylabel() for ax in axes] == ["AUC", "F1"]
+    assert [len(ax.collections) for ax in axes] == [2, 0]
+    plt.close(fig)
+
+
+def test_intervals_keep_the_order_of_the_names_from_the_top():
+    frame = pd.DataFrame({"rule": ["PA", "PA", "SVM", "SVM"], "weights": ["last", "averaged"] * 2, "gain": range(4)})
+    frame = frame.assign(gain_low=frame.gain - 1, gain_high=frame.gain + 2)
+    fig, (ax,) = plotting.intervals(frame, value="gain", name="rule", by="weights", xlabel="gain in AUC")
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["PA", "SVM"]
+    assert ax.yaxis_inverted() and ax.get_xlabel() == "gain in AUC"
+    points = ax.containers[1][0]
+    assert points.get_xdata().tolist() == [1, 3]
+    ends = ax.containers[1][2][0].get_segments()
+    assert [(end[0][0], end[1][0]) for end in ends] == [(0, 3), (2, 5)]
+    plt.close(fig)
+
+
+def test_panels_in_several_rows_are_labelled_at_the_left_and_at_the_bottom():
+    frame = pd.DataFrame({"case": list("abc"), "C": 1.0, "auc": 0.5, "auc_low": 0.4, "auc_high": 0.6, "rule": "PA"})
+    grids = [plotting.panels(frame, x="C", y="auc", panel="case", per_row=2)]
+    grids.append(plotting.intervals(frame, value="auc", name="rule", panel="case", per_row=2, ylabel="rule"))
+    for fig, axes in grids:
+        assert len(fig.axes) == len(axes) == 3
+        assert [bool(ax.get_xlabel()) for ax in axes] == [False, True, True]
+        assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, True]
+        fig.draw_without_rendering()
+        shown = [any(label.get_visible() for label in ax.get_xticklabels()) for ax in axes]
+        assert shown == [False, True, True]
+        plt.close(fig)
+
+
+def test_limits_that_panels_share_leave_room_for_all_of_them():
+    frame = pd.DataFrame({"set": list("ab"), "C": 1.0, "error": [2.0, 9.0]})
+    fig, axes = plotting.panels(frame, x="C", y="error", panel="set", ylim=(0, None))
+    assert [ax.get_ylim()[0] for ax in axes] == [0, 0] and axes[0].get_ylim()[1] > 9
+    plt.close(fig)
+
+
+@pytest.mark.parametrize("names, columns", [(1, 1), (5, 5), (6, 3), (11, 4)])
+def test_a_legend_below_fills_its_rows_evenly(ax, names, columns):
+    for i in range(names):
+        ax.plot([0, 1], [0, 1], label=f"line {i}")
+    plotting.legend_below(ax.figure)
+    assert ax.figure.legends[0]._ncols == columns
+
+
+def test_roc_draws_a_curve_for_each_decision():
+    y, p = np.array([-1, -1, 1, 1]), np.array([-1.0, 0.5, 0.3, 2.0])
+    fig, ax = plotting.roc(y, {"scores": p, "labels": np.sign(p)}, xlabel="false alarms")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["scores (AUC = 0.75)", "labels (AUC = 0.75)"]
+    assert ax.get_xlabel() == "false alarms" and len(ax.lines) == 2
+    plt.close(fig)

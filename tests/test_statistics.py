@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pa_lab.study.statistics import corrected_t_test, paired, sign_permutation_test, summarize
+from pa_lab.study.statistics import compare, corrected_t_test, paired, sign_permutation_test, summarize
 
 # ---------------------------------------------------------------- means and intervals
 
@@ -157,3 +157,21 @@ def test_five_pairs_show_nothing():
 def test_differences_that_are_no_row_of_numbers_are_refused(differences):
     with pytest.raises(ValueError, match="differences must be one row of finite numbers"):
         sign_permutation_test(differences)
+
+
+def test_compare_tests_every_other_name_within_its_group():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        [(s, r, d) for s in range(8) for r in "abc" for d in ("x", "y")], columns=["seed", "rule", "set"]
+    )
+    frame["auc"] = rng.random(len(frame))
+    found = compare(frame.sample(frac=1, random_state=0), "rule", "b", "auc", ["set"])
+    assert sorted(zip(found["set"], found["rule"], strict=True)) == [(s, r) for s in "xy" for r in "ac"]
+    row = found[(found["set"] == "y") & (found["rule"] == "c")].iloc[0]
+    side = {r: frame[(frame["rule"] == r) & (frame["set"] == "y")].sort_values("seed")["auc"].to_numpy() for r in "bc"}
+    expected = sign_permutation_test(side["c"] - side["b"])
+    assert row[list(expected)].to_dict() == expected
+    with pytest.raises(ValueError, match="has no 'z'"):
+        compare(frame, "rule", "z", "auc", ["set"])
+    with pytest.raises(ValueError, match="finite"):  # a run without a partner
+        compare(frame.iloc[1:], "rule", "b", "auc", ["set"])

@@ -11,9 +11,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.text import Annotation
 from scipy.optimize import isotonic_regression
+from sklearn.metrics import RocCurveDisplay
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
 
@@ -51,6 +53,10 @@ _LOOK = {
     "landmark features": (SKY, "--", "P"),
     "random Fourier": (BLACK, ":", "X"),
     "Nyström": (BLACK, "--", "o"),
+    "AROW": (GREEN, "-", "D"),
+    "logistic": (BLACK, "--", "v"),
+    "hinge SVM": (PURPLE, "--", "P"),
+    "squared hinge": (GREY, ":", "X"),
 }
 COLORS, LINESTYLES, MARKERS = ({name: look[i] for name, look in _LOOK.items()} for i in range(3))
 CYCLE = [BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY]
@@ -124,6 +130,156 @@ def lines_with_band(
             ax.fill_between(part[x], part[low], part[high], color=color, alpha=0.18, lw=0)
     ax.set(xlabel=x, ylabel=y)
     return ax
+
+
+def panels(
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    y: str | dict[str, str],
+    by: str | None = None,
+    panel: str | None = None,
+    per_row: int | None = None,
+    height: float = 2.8,
+    **axis,
+) -> tuple[Figure, np.ndarray]:
+    """Draw panels side by side, each with a marked line per group, and return the figure and its axes.
+
+    Where the frame has columns ``Y_low`` and ``Y_high`` for a column ``Y``, as from
+    `pa_lab.study.statistics.summarize`, a band runs from one to the other.
+
+    Parameters
+    ----------
+    frame : DataFrame. One row per point.
+    x : str. Column.
+    y : str or dict
+        A column; or several, each with its label, for a panel each.
+    by : str, optional. The column with the names of the lines; the legend stands below the panels.
+    panel : str, optional. The column with the titles of the panels, which then share the y axis.
+    per_row : int, optional. Panels in a row; all of them by default.
+    height : float, default=2.8. Of the figure, in inches.
+    **axis : settings of all axes, such as ``xscale="log"``
+
+    >>> frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9], "rule": "PA-I"})
+    >>> fig, axes = panels(frame, x="C", y="auc", by="rule", xscale="log")
+    >>> len(axes), axes[0].get_ylabel()
+    (1, 'auc')
+    >>> plt.close(fig)
+    """
+    columns = y if isinstance(y, dict) else {y: y}
+    parts = [("", frame)] if panel is None else list(frame.groupby(panel, sort=False))
+    cells = [(str(title), part, column) for title, part in parts for column in columns]
+    fig, axes = _side_by_side(len(cells), per_row, height, sharex="col", sharey=panel is not None)
+    for ax, (title, part, column) in zip(axes, cells, strict=True):
+        band = {"low": f"{column}_low", "high": f"{column}_high"} if f"{column}_low" in part else {}
+        lines_with_band(ax, part, x=x, y=column, by=by, marker=True, **band)
+        ax.set(title=title, ylabel=columns[column])
+    for ax in axes:  # once all is drawn: limits of a shared axis would cut what comes later
+        ax.set(**axis)
+    _label_outer(axes, per_row, every_y=panel is None)
+    if by is not None:
+        legend_below(fig)
+    return fig, axes
+
+
+def intervals(
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    name: str,
+    by: str | None = None,
+    panel: str | None = None,
+    per_row: int | None = None,
+    height: float = 2.8,
+    **axis,
+) -> tuple[Figure, np.ndarray]:
+    """Draw a point with its interval for each name, the first name at the top, and return the figure and its axes.
+
+    Parameters
+    ----------
+    frame : DataFrame. With columns ``V``, ``V_low`` and ``V_high`` for a ``value`` V, and a column ``name``.
+    by : str, optional. The column that tells several points of one name apart; the legend stands below the panels.
+    panel : str, optional. The column with the titles of the panels, which share both axes.
+    per_row : int, optional. Panels in a row; all of them by default.
+    height : float, default=2.8. Of the figure, in inches.
+    **axis : settings of all axes, such as ``xlabel="gain in AUC"``
+
+    >>> frame = pd.DataFrame({"rule": ["PA", "PA-I"], "gain": [0.1, 0.2], "gain_low": 0.0, "gain_high": 0.3})
+    >>> fig, axes = intervals(frame, value="gain", name="rule")
+    >>> [label.get_text() for label in axes[0].get_yticklabels()]
+    ['PA', 'PA-I']
+    >>> plt.close(fig)
+    """
+    parts = [("", frame)] if panel is None else list(frame.groupby(panel, sort=False))
+    names = list(frame[name].unique())
+    marks = [None] if by is None else list(frame[by].unique())
+    fig, axes = _side_by_side(len(parts), per_row, height, sharex=True, sharey=True)
+    for ax, (title, part) in zip(axes, parts, strict=True):
+        for i, mark in enumerate(marks):
+            shown = part if mark is None else part[part[by] == mark]
+            place = shown[name].map(names.index) + 0.6 * ((i + 0.5) / len(marks) - 0.5)
+            ends = [shown[value] - shown[f"{value}_low"], shown[f"{value}_high"] - shown[value]]
+            ax.errorbar(shown[value], place, xerr=ends, fmt="os^DvP<>"[i], color=CYCLE[i], label=mark)
+        ax.axvline(0, color=BLACK, lw=0.8)
+        ax.set(title=str(title), xlabel=value)
+    for ax in axes:
+        ax.set(**axis)
+    axes[0].set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+    _label_outer(axes, per_row)
+    if by is not None:
+        legend_below(fig)
+    return fig, axes
+
+
+def _side_by_side(n, per_row, height, **share):
+    """Return a figure as wide as the report's column, and its n axes, in rows of ``per_row``."""
+    columns = per_row or n
+    fig, axes = plt.subplots(-(-n // columns), columns, figsize=(WIDTH, height), squeeze=False, **share)
+    for ax in axes.flat[n:]:
+        ax.remove()
+    return fig, axes.ravel()[:n]
+
+
+def _label_outer(axes, per_row, every_y=False):
+    """Leave the labels of the x axis in the lowest panels, and those of the y axis in the first panel of a row."""
+    columns = per_row or len(axes)
+    for i, ax in enumerate(axes):
+        if i + columns < len(axes):
+            ax.set_xlabel("")
+        else:
+            ax.tick_params(labelbottom=True)
+        if i % columns and not every_y:
+            ax.set_ylabel("")
+
+
+def roc(y: np.ndarray, decisions: dict[str, np.ndarray], **axis) -> tuple[Figure, Axes]:
+    """Draw a receiver operating characteristic for each of several decisions, and return the figure and its axes.
+
+    Parameters
+    ----------
+    y : array of shape (n,). Labels in {-1, +1}.
+    decisions : dict of str to array of shape (n,). Decision values, by their name in the legend.
+    **axis : settings of the axes, such as ``xlabel="false alarms (share)"``
+
+    >>> fig, ax = roc(np.array([-1, 1]), {"scores": np.array([-0.5, 2.0])})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['scores (AUC = 1.00)']
+    >>> plt.close(fig)
+    """
+    fig, ax = plt.subplots(figsize=(0.55 * WIDTH, 2.9))
+    for name, decision in decisions.items():
+        RocCurveDisplay.from_predictions(y, decision, name=name, ax=ax)
+    ax.set(**axis)
+    return fig, ax
+
+
+def legend_below(fig: Figure, ncols: int = 5) -> None:
+    """Put one legend for all panels below them, with each name once, in rows of at most ``ncols``, evenly filled."""
+    found = {}
+    for ax in fig.axes:
+        found |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+    rows = -(-len(found) // ncols)
+    fig.legend(found.values(), found, loc="outside lower center", ncols=-(-len(found) // rows))
 
 
 def batch_axis(axes: Iterable[Axes], ticks: Iterable[int] = (1, 2, 4, 8, 20), **settings) -> None:

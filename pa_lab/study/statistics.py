@@ -174,3 +174,43 @@ def sign_permutation_test(differences: Sequence[float], n: int = 100_000, seed: 
     rejected = patterns // 40  # 2.5 % at either end
     low, high = (means[rejected - 1], means[-rejected]) if rejected else (-np.inf, np.inf)
     return {"mean": float(differences.mean()), "low": float(low), "high": float(high), "p": p}
+
+
+def compare(
+    frame: pd.DataFrame,
+    column: str,
+    reference,
+    value: str,
+    by: list[str] | tuple = (),
+    pair: str = "seed",
+    test=sign_permutation_test,
+    **settings,
+) -> pd.DataFrame:
+    """Test each other name in a column against a reference, by the differences of paired runs.
+
+    Parameters
+    ----------
+    frame : DataFrame. One row per run.
+    column, reference : str and object. The column with the names, and the one that the others are compared with.
+    value : str. The column to compare.
+    by : list of str, optional. Columns to group by.
+    pair : str, default="seed". What the two runs of a pair have in common. Each run needs its partner.
+    test : callable, default=`sign_permutation_test`. Takes an array of differences and returns a dict.
+    **settings. Further arguments of the test, such as ``n_train`` and ``n_test`` of `corrected_t_test`.
+
+    Returns a frame with a row for each group and other name: the test of that name minus the reference.
+
+    >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": ["PA", "PA-I"] * 2, "f1": [0.4, 0.5, 0.6, 0.9]})
+    >>> compare(runs, "rule", "PA", "f1")[["rule", "mean"]].round(2).values.tolist()
+    [['PA-I', 0.2]]
+    """
+    if reference not in set(frame[column]):
+        raise ValueError(f"column {column!r} has no {reference!r}; it holds {frame[column].unique().tolist()}.")
+    rows = []
+    for key, part in frame.groupby(list(by), sort=False) if by else [((), frame)]:
+        wide = part.pivot(index=pair, columns=column, values=value)
+        for name in part[column].drop_duplicates():
+            if name != reference:
+                found = test(wide[name] - wide[reference], **settings)
+                rows.append(dict(zip(by, key, strict=True)) | {column: name} | found)
+    return pd.DataFrame(rows)

@@ -120,6 +120,7 @@ _saved = {}  # what this process has saved so far, by folder and name
 def _save_json(folder, name, values, data, seeds):
     if not isinstance(values, dict):
         raise TypeError(f"values must be a dict; got {values!r}.")
+    data = data if isinstance(data, dict) else list(data)
     if isinstance(data, dict) or not all(hasattr(bunch, "digest") for bunch in data):
         raise TypeError(f"data must be a list of what datasets.load returned; got {data!r:.80}.")
     before = _saved.get((folder, name), {"values": {}, "seeds": None, "data": {}})
@@ -182,8 +183,8 @@ def _unwrapped(value, key):
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False) -> Path:
-    """Save a figure to `figures/NAME.svg`, the same bytes each time, and return the path.
+def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False) -> None:
+    """Save a figure to `figures/NAME.svg`, the same bytes each time.
 
     Parameters
     ----------
@@ -206,4 +207,4 @@ def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False)
     # Paths, not text: the figure then looks the same in the report, a notebook and any browser.
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return _put("figures/times" if times else "figures", f"{name}.svg", buffer.getvalue())
+    _put("figures/times" if times else "figures", f"{name}.svg", buffer.getvalue())
