@@ -130,6 +130,7 @@ class PassiveAggressive(SparseCoefMixin, BaseEstimator):
         self._last = np.ascontiguousarray(np.c_[coef, intercept])
         self._mean = np.zeros((shape[0], shape[1] + 1 if self.average else 0))
         self.t_ = 1.0
+        self._show(self._last)
 
     def _learn_output(self, X, y, k, C, factor, rule, max_iter, held_out, random_state):
         """Learn the weights of output ``k`` in up to ``max_iter`` passes; returns their number."""

@@ -261,7 +261,7 @@ def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
     lanes = np.empty((5, n_classes)) if n_classes > 1 else None
     equations = True if is_equation(rule.variant) else None
     how = C, rule, asking, state, trace, batch_size, n_walls(rule), batch, lanes, equations
-    if n * len(batch.L) ** 2 < AT_ONCE // (1 if equations is None else 16):  # eigenvectors take longer
+    if n * len(batch.L) ** 2 < AT_ONCE // (1 if equations is None else 4):  # eigenvectors take longer
         return learn_groups(rows, y, order, *how)
     learn_groups(rows, y[:0], IN_ORDER, *how)  # no rows: all it does is compile, here, where that can be interrupted
     with ThreadPoolExecutor(1) as thread:
