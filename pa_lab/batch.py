@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pa_lab.compiled import INNER
+from pa_lab.compiled import COMPILED, INNER
 from pa_lab.rules import cap, gap_of, is_equation, ridge
 
 GAP = 1e-11  # relative duality gap that needs no more work; the promise is 1e-10
@@ -159,7 +159,7 @@ def back_substitution(L, x, m):
 # ---------------------------------------------------------------- inequalities: a primal active set
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def solve_inequalities(variant, n, A, L, x, s):
     """Solve a batch of inequalities by a primal active set; returns the duality gap, see `solve`.
 
@@ -323,7 +323,7 @@ def relative_gap(variant, n, A, x, s):
 # ---------------------------------------------------------------- equations
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def solve_equations(variant, n, A, L, x, s):
     """Solve ``(A + diag(1/(2 C))) tau = loss``; zero rows keep ``tau = 0``. Returns 0.
 

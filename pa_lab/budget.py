@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pa_lab.compiled import INNER
+from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
 from pa_lab.kernels import Vectors
 from pa_lab.passes import State, learn_multiclass, learn_one_vs_rest, learn_two
@@ -270,7 +270,7 @@ def losses_behind(rule, y, scores, move, one_vs_rest, losses):
             losses[output] = loss_of(rule, 1.0, margin)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def learn_block(start, stop, gram, KB, y, ids, C, rule, asking, counts, trace, held, policy, alone, pairs, inverse,
                 spare, two, several):  # fmt: skip
     """Pass the examples ``start`` to ``stop`` of a block through the linear pass one by one, within the budget.

@@ -34,6 +34,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pa_lab.compiled import COMPILED
 from pa_lab.rows import Rows, add, make_rows, score, squared_norm
 from pa_lab.rules import Rule, direction, loss_of, make_rule, step
 
@@ -41,7 +42,7 @@ SPARSE_INTERCEPT_STEP = 0.01  # of the weights' step: scikit-learn's intercept i
 MAX_INT = np.iinfo(np.int32).max
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def shuffle(order, seed):
     """Shuffle ``order`` in place: a Fisher-Yates shuffle on 32-bit xorshift numbers, as in scikit-learn."""
     state = np.uint32(seed if seed != 0 else 1)
@@ -54,7 +55,7 @@ def shuffle(order, seed):
         order[i], order[j] = order[j], order[i]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
     """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses (NaN: overflow).
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pa_lab.compiled import COMPILED
 from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
 from pa_lab.passes import IN_ORDER, State, run
 from pa_lab.queries import Asking
@@ -220,7 +221,7 @@ def pivoted_cholesky(K, tolerance):
     return L[rows[:rank], :rank], rows[:rank]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def _factorize(K, L, rows, left, least, start, stop):
     """Fill in some columns of the factor, the pivots first in ``rows``; returns how many so far exceed ``least``.
 
@@ -264,7 +265,7 @@ def invert_lower(L):
     return X
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def _invert_rows(L, X, start, stop):
     """Fill in some rows of the inverse of ``L``, those above being there."""
     for i in range(start, stop):
@@ -297,7 +298,7 @@ def multiply_transposed(A, B):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def _add_transposed(A, B, out):
     """Add ``A' B``, row after row."""
     for k in range(A.shape[0]):
