@@ -38,7 +38,7 @@ SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.cs
            "pa_lab/study/datasets.csv")  # fmt: skip
 REPORT, PDF, WEB = "report/report.typ", "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-STAND_IN_ROWS = "4000"  # rows of a stand-in file, at most: enough for every notebook to run, whose numbers mean nothing
+STAND_IN_ROWS = "6000"  # rows of a stand-in file, at most: enough for every notebook to run, whose numbers mean nothing
 DATA_SETS = "data_sets"  # the name under which a notebook's parameters list the data sets it loads
 
 

@@ -147,7 +147,7 @@ def test_stand_in_data_are_few_and_never_reach_the_project(project):
     assert {name: after.pop(name) for name in before} == before
     assert all(name.startswith("build/stand-in/") for name in after)
     assert {"build/stand-in/report/report.pdf", "build/stand-in/figures/01_toy.svg"} <= set(after)
-    assert '"answer": 4000,' in (project / "build/stand-in/report/results/02_toy.json").read_text()
+    assert '"answer": 6000,' in (project / "build/stand-in/report/results/02_toy.json").read_text()
 
 
 def test_a_killed_run_leaves_no_trace_in_the_next(built):
