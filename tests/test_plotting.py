@@ -40,6 +40,27 @@ def test_lines_with_band_draws_the_frame_as_it_is(ax):
     assert len(ax.collections) == 2
 
 
+def test_panels_in_several_rows_are_labelled_at_the_left_and_at_the_bottom():
+    frame = pd.DataFrame({"case": list("abc"), "C": 1.0, "auc": 0.5, "auc_low": 0.4, "auc_high": 0.6, "rule": "PA"})
+    grids = [plotting.panels(frame, x="C", y="auc", panel="case", per_row=2)]
+    grids.append(plotting.intervals(frame, value="auc", name="rule", panel="case", per_row=2, ylabel="rule"))
+    for fig, axes in grids:
+        assert len(fig.axes) == len(axes) == 3
+        assert [bool(ax.get_xlabel()) for ax in axes] == [False, True, True]
+        assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, True]
+        fig.draw_without_rendering()
+        shown = [any(label.get_visible() for label in ax.get_xticklabels()) for ax in axes]
+        assert shown == [False, True, True]
+        plt.close(fig)
+
+
+def test_limits_that_panels_share_leave_room_for_all_of_them():
+    frame = pd.DataFrame({"set": list("ab"), "C": 1.0, "error": [2.0, 9.0]})
+    fig, axes = plotting.panels(frame, x="C", y="error", panel="set", ylim=(0, None))
+    assert [ax.get_ylim()[0] for ax in axes] == [0, 0] and axes[0].get_ylim()[1] > 9
+    plt.close(fig)
+
+
 def test_direct_labels_do_not_overlap_and_keep_the_order_of_the_ends(ax):
     for i, height in enumerate([0.5, 0.9, 0.501, 0.502, 0.0]):
         ax.plot([0, 1], [0, height], label=f"line {i}")
