@@ -7,6 +7,7 @@ form").
 import os
 import sys
 import time
+import timeit
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -305,6 +306,15 @@ def timed_fit(model, X, y):
     start = time.perf_counter()
     fitted = clone(model).fit(X, y)
     return fitted, time.perf_counter() - start
+
+
+def least_seconds(run: Callable[[], object], repeat: int) -> float:
+    """Return the least processor time that a call took, in seconds, among several.
+
+    >>> least_seconds(lambda: sum(range(1000)), repeat=3) > 0
+    True
+    """
+    return min(timeit.repeat(run, number=1, repeat=repeat, timer=time.process_time))
 
 
 def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
