@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.svm import SVC
+from sklearn.utils import Bunch
 
 from pa_lab import PAClassifier, datasets
 from pa_lab.study import experiments, published
@@ -164,3 +165,23 @@ def test_the_tables_are_packaged_and_cited():
     readme = (folder / "README.md").read_text()
     assert all(f"`{path.name}`" in readme for path in folder.glob("*.csv"))
     assert len(list(folder.glob("*.csv"))) == 4
+
+
+def test_on_sound_terms_only_table_3_leaves_rows_out_and_only_table_5_flips_labels(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(2000) % 3, 1, -1)
+    X = np.ascontiguousarray(rng.standard_normal((2000, 3)) + 0.3 * y[:, None])
+    data, seen = Bunch(X_train=X, y_train=y, X_test=X, y_test=y), {}
+
+    def watched(X, y, *rest):
+        seen[table] = len(y), int(np.sum(y > 0))
+        return learn(X, y, *rest)
+
+    learn = protocol.learn_as_published
+    monkeypatch.setattr(protocol, "learn_as_published", watched)
+    for table in ("table1", "table3", "table5"):
+        found = protocol.corrected_protocol("PA", ("PA-I", 0.1), table, 0, data)
+        assert (found["variant"], found["C"], found["rule"]) == ("PA-I", 0.1, "PA-I, C = 0.1")
+    positive = int(np.sum(y > 0))
+    assert seen["table1"] == (2000, positive) and seen["table5"] == (2000, positive - protocol.FLIPPED)
+    assert seen["table3"][0] == 1800

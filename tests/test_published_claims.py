@@ -152,6 +152,20 @@ def test_figures_of_several_runs_meet_those_of_one():
     np.testing.assert_allclose(np.sort(figures["pa_noisy"].ravel()), np.sort(noisy))
 
 
+def test_sound_runs_take_the_place_of_the_printed_tables():
+    rng = np.random.default_rng(4)
+    runs = pd.DataFrame(
+        {"table": t, "model": m, "variant": v, "C": C, "seed": seed, "auc": rng.normal(), "f1": rng.normal(),
+         "mistakes": None if m == "SVM" else rng.integers(99)}
+        for t in ("table1", "table3", "table5") for m in ("PA", "APA", "SVM") for v, C in CELLS for seed in range(3)
+    )  # fmt: skip
+    figures = published_claims.sound_figures(runs)
+    first = runs[(runs["table"] == "table1") & (runs["model"] == "APA")]
+    assert sorted(figures["apa_mistakes"].ravel()) == sorted(first["mistakes"])
+    assert sorted(figures["apa"].ravel()) == sorted([*first["auc"], *first["f1"]])
+    assert "apa_updates" not in figures
+
+
 def test_cells_without_a_figure_do_not_count():
     assert above([2.0, np.nan], [1.0, 1.0]) is True
     assert published_claims.mostly_above([2.0, np.nan, 0.0], [1.0, 1.0, np.nan]) is True

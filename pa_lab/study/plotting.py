@@ -198,7 +198,8 @@ def intervals(
     Parameters
     ----------
     frame : DataFrame. With columns ``V``, ``V_low`` and ``V_high`` for a ``value`` V, and a column ``name``.
-    by : str, optional. The column that tells several points of one name apart; the legend stands below the panels.
+    by : str, optional. The column that tells several points of one name apart; the legend stands below the panels. A
+        value found in ``COLORS`` gets its own look.
     panel : str, optional. The column with the titles of the panels, which share both axes.
     per_row : int, optional. Panels in a row; all of them by default.
     height : float, default=2.8. Of the figure, in inches.
@@ -213,13 +214,14 @@ def intervals(
     parts = [("", frame)] if panel is None else list(frame.groupby(panel, sort=False))
     names = list(frame[name].unique())
     marks = [None] if by is None else list(frame[by].unique())
+    looks = [_LOOK.get(mark, (CYCLE[i], "", "os^DvP<>"[i])) for i, mark in enumerate(marks)]
     fig, axes = _side_by_side(len(parts), per_row, height, sharex=True, sharey=True)
     for ax, (title, part) in zip(axes, parts, strict=True):
         for i, mark in enumerate(marks):
             shown = part if mark is None else part[part[by] == mark]
             place = shown[name].map(names.index) + 0.6 * ((i + 0.5) / len(marks) - 0.5)
             ends = [shown[value] - shown[f"{value}_low"], shown[f"{value}_high"] - shown[value]]
-            ax.errorbar(shown[value], place, xerr=ends, fmt="os^DvP<>"[i], color=CYCLE[i], label=mark)
+            ax.errorbar(shown[value], place, xerr=ends, fmt=looks[i][2], color=looks[i][0], label=mark)
         ax.axvline(0, color=BLACK, lw=0.8)
         ax.set(title=str(title), xlabel=value)
     for ax in axes:

@@ -20,6 +20,25 @@ def load_table(name: str) -> pd.DataFrame:
     return pd.read_csv(Path(__file__).parent / "published_tables" / f"{name}.csv")
 
 
+def without_gaps(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with None in place of what is missing, as results files want it.
+
+    >>> without_gaps(pd.DataFrame({"printed": [0.5, np.nan]}))["printed"].tolist()
+    [0.5, None]
+    """
+    return frame.astype(object).where(frame.notna(), None)
+
+
+def printed_seconds() -> pd.DataFrame:
+    """Return the times that Ezukwoke and Zareian (2019) print, in seconds, by table, variant and C.
+
+    >>> printed_seconds().loc["table2"].shape
+    (9, 3)
+    """
+    table = load_table("ezukwoke_zareian_2019").query("metric == 'seconds'")
+    return table.pivot(index=["table", "variant", "C"], columns="model", values="value")
+
+
 def called(variant: str, C: float | None) -> str:
     """Return what a column of the tables is called.
 
@@ -40,9 +59,9 @@ def compare_with_printed(runs: pd.DataFrame, tolerance: float = 0.02) -> pd.Data
     tolerance : float, default=0.02
         Largest difference at which a deterministic score counts as reproduced. Counts must be equal.
 
-    Returns a frame of the printed figures that ``runs`` covers, with ``rule`` (see `called`), ``recomputed`` (median),
-    ``low`` and ``high`` (95 % range over seeds), ``difference``, ``rank`` (share of seeds below the printed figure) and
-    ``mark``.
+    Returns a frame of the printed figures that ``runs`` covers, with ``rule`` (see `called`); ``recomputed`` (median),
+    ``recomputed_low`` and ``recomputed_high`` (95 % range over seeds); ``difference``; ``rank`` (share of seeds below
+    the printed figure); and ``mark``.
     """
     values = runs.astype({"C": float}).groupby(KEY, dropna=False)["value"].agg(list).reset_index()
     table = load_table("ezukwoke_zareian_2019").drop(columns="note").rename(columns={"value": "printed"})
@@ -58,6 +77,7 @@ def compare_with_printed(runs: pd.DataFrame, tolerance: float = 0.02) -> pd.Data
         ["digits lost", "not reproduced", "inside 95 % range"],
         "reproduced",
     )
-    found = {"recomputed": median, "difference": difference, "low": low, "high": high, "rank": rank, "mark": mark}
+    found = {"recomputed": median, "recomputed_low": low, "recomputed_high": high}
+    found |= {"difference": difference, "rank": rank, "mark": mark}
     rule = [called(*column) for column in zip(table["variant"], table["C"], strict=True)]
     return table.drop(columns="value").assign(rule=rule, **found)

@@ -121,6 +121,27 @@ def claim_figures(frame: pd.DataFrame) -> Figures:
     return figures
 
 
+def sound_figures(runs: pd.DataFrame) -> Figures:
+    """Return the figures that the claims speak of from runs of `published_protocol.corrected_protocol`.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns ``table``, ``model``, ``variant``, ``C`` and ``seed``, and the results ``auc``, ``f1`` and ``mistakes``.
+    """
+    frame = runs.melt(["table", "model", "variant", "C", "seed"], ["auc", "f1", "mistakes"], "metric")
+    return claim_figures(pd.concat([frame, frame[frame["table"] == "table1"].assign(table="update_counts")]))
+
+
+def time_figures(seconds: pd.DataFrame) -> Figures:
+    """Return the figures that the claims on time speak of, from a table with a column for each model.
+
+    >>> time_figures(pd.DataFrame({"PA": [2.0], "APA": [1.0], "SVM": [3.0]}))["apa_seconds"].tolist()
+    [1.0]
+    """
+    return {f"{name}_seconds": seconds[model].to_numpy() for name, model in LEARNERS.items()}
+
+
 TABLES = ("table1", "table3", "table5")
 LEARNERS = {"pa": "PA", "apa": "APA", "svm": "SVM"}
 BLOCK = 10  # runs that make one standard deviation

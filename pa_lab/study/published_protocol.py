@@ -16,7 +16,7 @@ from pa_lab.rows import dot_vector
 from pa_lab.rules import PA2, VARIANTS, hinge, step
 from pa_lab.study.experiments import cached_fit, flip_labels
 from pa_lab.study.metrics import best_threshold, scores
-from pa_lab.study.published import KEY
+from pa_lab.study.published import KEY, called
 
 REAL_COLUMNS = slice(10, 22)  # the first ten say which cylinder fired
 VALIDATION_ROWS = 14_990  # the last of ijcnn1, read a second time
@@ -190,7 +190,8 @@ def run_protocol(
     data : Bunch
     tables : tuple of str. Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
 
-    Returns a list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 in percent, or counts.
+    Returns a list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 of hard labels in percent, for
+    PA also ``ranked_auc``, the AUC of the decision values; or counts.
     """
     X_test, rows = scored_rows(data), []
     model = "PA" if seed is None else "APA"
@@ -200,8 +201,10 @@ def run_protocol(
         for variant, C in CELLS if table != "update_counts" else [(variant, None) for variant in RULES]:
             cost = COUNTS_C if table in ("table3", "update_counts") else C
             w, counts = learn_as_published(X, y, variant, cost, draws=draws)
-            values = counts if table == "update_counts" else hard_scores(data.y_test, weighted_sums(X_test, w))
-            rows += _as_rows(table, model, variant, C, values)
+            if table != "update_counts":
+                p = weighted_sums(X_test, w)
+                counts = hard_scores(data.y_test, p) | ({"ranked_auc": auc(data.y_test, p)} if seed is None else {})
+            rows += _as_rows(table, model, variant, C, counts)
     return rows
 
 
@@ -233,18 +236,20 @@ def _as_rows(table, model, variant, C, values):
 # ---------------------------------------------------------------- other protocols
 
 
-def ablation(variant: str, C: float | None, stage: int, seed: int | None, data: Bunch) -> dict[str, float]:
-    """Return AUC (of hard labels before ``RANKED``) and F1 in percent after the changes up to a stage.
+def ablation(variant: str, C: float | None, step: str, seed: int | None, data: Bunch) -> dict[str, float]:
+    """Return AUC (of hard labels before ``RANKED``) and F1 in percent after the changes up to a step.
 
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II", "SVM"}
         A rule, or LIBSVM, which only the changes of the data and of the scores concern.
-    C, stage, data
+    C, data
         As in `learn_as_published` and `training_rows`.
+    step : str in ``STAGES``
     seed : int or None
         Seed of a random order of the rows. None keeps the order of the file, which is given up at ``SHUFFLED``.
     """
+    stage = STAGES.index(step)
     X, y = training_rows(data, stage=stage)
     X_test = scored_rows(data, stage)
     if seed is not None:
@@ -261,7 +266,7 @@ def ablation(variant: str, C: float | None, stage: int, seed: int | None, data: 
 
 
 def corrected_protocol(
-    model: str, variant: str, C: float | None, seed: int, data: Bunch, noise: bool = False, fold: bool = False
+    model: str, cell: tuple[str, float | None], table: str, seed: int, data: Bunch
 ) -> dict[str, float | None]:
     """Ask the same question soundly: all columns, no row twice, AUC of the scores, F1 at a tuned threshold.
 
@@ -271,20 +276,22 @@ def corrected_protocol(
     Parameters
     ----------
     model : {"PA", "APA", "SVM"}. Which learner.
-    variant, C, data
-        As in `learn_as_published`. With ``C=None`` the SVM is the one that the tables set against the classic rule.
+    cell : tuple in ``CELLS``
+        Variant and C. Without C the SVM is the one that the tables set against the classic rule.
+    table : {"table1", "table3", "table5"}
+        For Table 3 the fold ``seed % 10`` of ten random ones is left out. (Every tenth row would be all of one
+        cylinder.) For Table 5 ``FLIPPED`` positive labels are flipped, anywhere instead of at the start.
     seed : int. Seed of order and queries, and of which labels or rows are taken.
-    noise : bool, default=False. Flip ``FLIPPED`` positive labels anywhere instead of at the start.
-    fold : bool, default=False
-        Leave out the fold ``seed % 10`` of ten random ones. (Every tenth row would be all of one cylinder.)
+    data : Bunch
 
-    Returns a dict with ``auc``, ``f1`` (tuned threshold) and ``f1_at_0`` in percent, and ``mistakes`` on all rows of
-    such a stream, asked for or not (None for the SVM).
+    Returns a dict with ``variant`` and ``C``; ``rule``, what the column is called; ``auc``, ``f1`` (tuned threshold)
+    and ``f1_at_0`` in percent; and ``mistakes`` on all rows of such a stream, asked for or not (None for the SVM).
     """
+    variant, C = cell
     X, y = data.X_train, data.y_train
-    if noise:
+    if table == "table5":
         y = flip_labels(y, FLIPPED / np.count_nonzero(y == 1), np.random.default_rng(seed), among=1)
-    if fold:
+    if table == "table3":
         kept = np.random.default_rng(0).permutation(len(y)) % 10 != seed % 10
         X, y = X[kept], y[kept]
     if model == "SVM":
@@ -300,4 +307,5 @@ def corrected_protocol(
         train, test = fitted.decision_function(X), fitted.decision_function(data.X_test)
     tuned = hard_scores(data.y_test, test - best_threshold(y, train))["f1"]
     at_0 = hard_scores(data.y_test, test)["f1"]
-    return {"auc": auc(data.y_test, test), "f1": tuned, "f1_at_0": at_0, "mistakes": mistakes}
+    found = {"auc": auc(data.y_test, test), "f1": tuned, "f1_at_0": at_0, "mistakes": mistakes}
+    return {"variant": variant, "C": C, "rule": called(variant, C)} | found
