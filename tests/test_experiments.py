@@ -82,14 +82,13 @@ def test_a_bad_rate_is_named(rate):
 VALUES = [2.0**k for k in range(-6, 3, 2)]
 
 
-def test_tuning_chooses_what_a_grid_search_chooses(rows):
+def test_tuning_curves_are_those_of_a_grid_search(rows):
     X, y = rows
     splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     model = PAClassifier(average=True)
     search = GridSearchCV(model, {"C": VALUES}, scoring="roc_auc", cv=splits).fit(X, y)
     curves = experiments.tuning_curves({"m": model}, VALUES, X, y, splits, n_jobs=1)
     assert curves.groupby("C").auc.mean().tolist() == pytest.approx(search.cv_results_["mean_test_score"].tolist())
-    assert experiments.best_C(curves, "auc")["m"] == search.best_params_["C"]
 
 
 def test_cross_validation_trains_on_the_training_rows_only(rows):
@@ -160,11 +159,6 @@ def test_seconds_are_medians_and_slow_fits_are_not_repeated(rows, monkeypatch):
     monkeypatch.setattr(experiments, "timed_fit", lambda model, X, y: (model, next(times)))
     models = {"fast": PAClassifier(), "slow": SVC()}
     assert experiments.fit_seconds(models, *rows, sizes=[10], repeats=3)["seconds"].tolist() == [0.2, 5.0]
-
-
-def test_of_equally_good_costs_the_smallest_is_chosen():
-    curves = pd.DataFrame({"method": "m", "C": [4.0, 1.0, 2.0], "f1": [0.5, 0.5, 0.4]})
-    assert experiments.best_C(curves, "f1")["m"] == 1.0
 
 
 def test_progressive_counts_are_those_of_one_fit(rows):

@@ -222,24 +222,6 @@ def _score_fold(method, fold, estimators, parameters, X, y, splits):
     return rows
 
 
-def best_C(curves: pd.DataFrame, score: str, by: str | list[str] = "method") -> pd.Series:
-    """Return the C with the highest mean of a score in each group of `tuning_curves`; among equals the smallest.
-
-    Parameters
-    ----------
-    curves : DataFrame. With columns ``C``, the score and those of ``by``.
-    score : str
-    by : str or list of str, default="method"
-
-    >>> curves = pd.DataFrame({"method": "PA-I", "C": [1.0, 2.0, 1.0, 2.0], "f1": [0.1, 0.3, 0.2, 0.2]})
-    >>> best_C(curves, "f1").to_dict()
-    {'PA-I': 2.0}
-    """
-    by = [by] if isinstance(by, str) else list(by)
-    means = curves.groupby([*by, "C"], sort=False)[score].mean().reset_index().sort_values("C", kind="stable")
-    return means.loc[means.groupby(by, sort=False)[score].idxmax()].set_index(by)["C"]
-
-
 def tuned_fits(
     model: BaseEstimator, values: Sequence[float], X: Matrix, y: np.ndarray, X_check: Matrix, y_check: np.ndarray
 ) -> pd.DataFrame:
