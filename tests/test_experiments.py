@@ -82,7 +82,7 @@ def test_a_bad_rate_is_named(rate):
 VALUES = [2.0**k for k in range(-6, 3, 2)]
 
 
-def test_tuning_scores_are_those_of_a_grid_search(rows):
+def test_tuning_curves_are_those_of_a_grid_search(rows):
     X, y = rows
     splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     model = PAClassifier(average=True)
