@@ -7,7 +7,8 @@ import pytest
 matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
-from pa_lab.study import plotting
+from pa_lab import KernelPAClassifier
+from pa_lab.study import plotting, toy
 
 
 @pytest.fixture
@@ -37,6 +38,13 @@ def test_lines_with_band_draws_the_frame_as_it_is(ax):
     assert ax.lines[0].get_color() == plotting.COLORS["PA-I"]
     assert ax.lines[1].get_ydata().tolist() == [0.6, 0.7]
     assert len(ax.collections) == 2
+
+
+def test_only_lines_with_few_points_are_marked(ax):
+    for n in (25, 26):
+        frame = pd.DataFrame({"x": range(n), "y": 0.0})
+        plotting.lines_with_band(ax, frame, x="x", y="y", marker=True)
+    assert [line.get_marker() for line in ax.lines] == ["o", "None"]
 
 
 def test_direct_labels_do_not_overlap_and_keep_the_order_of_the_ends(ax):
@@ -82,4 +90,20 @@ def test_intervals_keep_the_order_of_the_names_from_the_top():
     assert points.get_xdata().tolist() == [1, 3]
     ends = ax.containers[1][2][0].get_segments()
     assert [(end[0][0], end[1][0]) for end in ends] == [(0, 3), (2, 5)]
+    plt.close(fig)
+
+
+def test_surfaces_show_the_learner_after_so_many_points():
+    X, y = toy.stream(60)
+    fig, axes = plt.subplots(1, 2)
+    plotting.surfaces(axes, KernelPAClassifier(gamma=0.5), X, y, [10, 60])
+    for ax, n in zip(axes, (10, 60), strict=True):
+        model = KernelPAClassifier(gamma=0.5).fit(X[:n], y[:n])
+        assert ax.get_title() == f"{n} seen, {len(model.support_)} kept"
+        image = ax.images[0].get_array()
+        _, right, low, high = ax.images[0].get_extent()
+        middle = image[len(image) // 2, -1]  # half a step above the middle of the right edge
+        x2 = (low + high) / 2 + (high - low) / (len(image) - 1) / 2
+        assert float(middle) == pytest.approx(model.decision_function([[right, x2]])[0])
+        assert len(ax.collections[-1].get_offsets()) == n
     plt.close(fig)

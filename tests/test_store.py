@@ -25,7 +25,8 @@ axes[0].plot([0, 1, 2], [0, 1, 4], "o-", label="PA"); axes[0].legend(); axes[0].
 axes[0].fill_between([0, 1, 2], [0, 0, 0], [0, 1, 4], hatch="/"); axes[0].set_title("Title")
 axes[1].imshow([[0, 1], [2, 3]]); axes[1].scatter([0, 1], [0, 1], rasterized=True)
 if "taint" in sys.argv: store.mark_stand_in()
-print(store.save_figure(fig, "toy", times="times" in sys.argv))
+store.save_figure(fig, "toy", times="times" in sys.argv)
+print(store.output_dir() / "figures" / ("times" if "times" in sys.argv else "") / "toy.svg")
 """
 
 

@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 from pa_lab.study import store
 fig, ax = plt.subplots()
 ax.plot([0, 1], [0, answer])
-print(store.save_figure(fig, "{name}").name)
+store.save_figure(fig, "{name}")
 plt.show()
 """
 REPORT = """

@@ -184,6 +184,7 @@ def compare(
     by: list[str] | tuple = (),
     pair: str = "seed",
     test=sign_permutation_test,
+    **settings,
 ) -> pd.DataFrame:
     """Test each other name in a column against a reference, by the differences of paired runs.
 
@@ -195,6 +196,7 @@ def compare(
     by : list of str, optional. Columns to group by.
     pair : str, default="seed". What the two runs of a pair have in common. Each run needs its partner.
     test : callable, default=`sign_permutation_test`. Takes an array of differences and returns a dict.
+    **settings. Further arguments of the test, such as ``n_train`` and ``n_test`` of `corrected_t_test`.
 
     Returns a frame with a row for each group and other name: the test of that name minus the reference.
 
@@ -209,6 +211,6 @@ def compare(
         wide = part.pivot(index=pair, columns=column, values=value)
         for name in part[column].drop_duplicates():
             if name != reference:
-                found = test(wide[name] - wide[reference])
+                found = test(wide[name] - wide[reference], **settings)
                 rows.append(dict(zip(by, key, strict=True)) | {column: name} | found)
     return pd.DataFrame(rows)

@@ -182,8 +182,8 @@ def _unwrapped(value, key):
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False) -> Path:
-    """Save a figure to `figures/NAME.svg`, the same bytes each time, and return the path.
+def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False) -> None:
+    """Save a figure to `figures/NAME.svg`, the same bytes each time.
 
     Parameters
     ----------
@@ -206,4 +206,4 @@ def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False)
     # Paths, not text: the figure then looks the same in the report, a notebook and any browser.
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return _put("figures/times" if times else "figures", f"{name}.svg", buffer.getvalue())
+    _put("figures/times" if times else "figures", f"{name}.svg", buffer.getvalue())
