@@ -8,7 +8,8 @@ import pytest
 matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
-from pa_lab.study import plotting
+from pa_lab import KernelPAClassifier
+from pa_lab.study import plotting, toy
 
 
 @pytest.fixture
@@ -59,6 +60,13 @@ def test_limits_that_panels_share_leave_room_for_all_of_them():
     fig, axes = plotting.panels(frame, x="C", y="error", panel="set", ylim=(0, None))
     assert [ax.get_ylim()[0] for ax in axes] == [0, 0] and axes[0].get_ylim()[1] > 9
     plt.close(fig)
+
+
+def test_only_lines_with_few_points_are_marked(ax):
+    for n in (25, 26):
+        frame = pd.DataFrame({"x": range(n), "y": 0.0})
+        plotting.lines_with_band(ax, frame, x="x", y="y", marker=True)
+    assert [line.get_marker() for line in ax.lines] == ["o", "None"]
 
 
 def test_direct_labels_do_not_overlap_and_keep_the_order_of_the_ends(ax):
@@ -120,4 +128,20 @@ def test_roc_draws_a_curve_for_each_decision():
     fig, ax = plotting.roc(y, {"scores": p, "labels": np.sign(p)}, xlabel="false alarms")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["scores (AUC = 0.75)", "labels (AUC = 0.75)"]
     assert ax.get_xlabel() == "false alarms" and len(ax.lines) == 2
+    plt.close(fig)
+
+
+def test_surfaces_show_the_learner_after_so_many_points():
+    X, y = toy.stream(60)
+    fig, axes = plt.subplots(1, 2)
+    plotting.surfaces(axes, KernelPAClassifier(gamma=0.5), X, y, [10, 60])
+    for ax, n in zip(axes, (10, 60), strict=True):
+        model = KernelPAClassifier(gamma=0.5).fit(X[:n], y[:n])
+        assert ax.get_title() == f"{n} seen, {len(model.support_)} kept"
+        image = ax.images[0].get_array()
+        _, right, low, high = ax.images[0].get_extent()
+        middle = image[len(image) // 2, -1]  # half a step above the middle of the right edge
+        x2 = (low + high) / 2 + (high - low) / (len(image) - 1) / 2
+        assert float(middle) == pytest.approx(model.decision_function([[right, x2]])[0])
+        assert len(ax.collections[-1].get_offsets()) == n
     plt.close(fig)

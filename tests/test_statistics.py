@@ -175,3 +175,11 @@ def test_compare_tests_every_other_name_within_its_group():
         compare(frame, "rule", "z", "auc", ["set"])
     with pytest.raises(ValueError, match="finite"):  # a run without a partner
         compare(frame.iloc[1:], "rule", "b", "auc", ["set"])
+
+
+def test_a_comparison_hands_settings_to_its_test():
+    frame = pd.DataFrame({"fold": [0, 1, 2] * 2, "rule": list("aaabbb"), "auc": [0.5, 0.6, 0.9, 0.7, 0.9, 1.0]})
+    sizes = {"n_train": 9, "n_test": 1}
+    found = compare(frame, "rule", "a", "auc", pair="fold", test=corrected_t_test, **sizes)
+    expected = corrected_t_test([0.2, 0.3, 0.1], 9, 1)
+    assert found.iloc[0][list(expected)].to_dict() == pytest.approx(expected)

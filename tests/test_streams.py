@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 
-from pa_lab import PAClassifier
+from pa_lab import KernelPAClassifier, PAClassifier
 from pa_lab.study import store, streams
 from pa_lab.study.standin import drifting
 
@@ -124,3 +125,53 @@ def test_a_block_of_stories_is_learned_faster_than_it_is_hashed(monkeypatch):
     with pytest.warns(UserWarning, match="STAND-IN"):
         cost = streams.reading_cost({"PA-I": PAClassifier()}).median()
     assert cost["PA-I"] < cost["hashing"]
+
+
+@pytest.mark.parametrize("weights, rows", [("last", 1), ("last 100", 100), ("average", 3000)])
+@pytest.mark.parametrize("delay", [0, 5])
+def test_a_row_is_decided_by_the_mean_of_the_weights_before_it(stream, weights, rows, delay):
+    X, y = stream
+    found = streams.decisions(X, y, 0.1, weights, delay)
+    W = streams.weights_before(0.1, X, y)
+    for t in (150, 999, 2999):
+        last = t - delay
+        w = W[max(0, last + 1 - rows) : last + 1].mean(axis=0)
+        assert np.sign(found[t]) == np.sign(w @ X[t])
+
+
+@pytest.mark.parametrize("model", [PAClassifier(C=0.1), KernelPAClassifier(budget=10, gamma=0.5)], ids=type)
+def test_mistakes_on_the_way_are_those_of_a_loop_over_rows(stream, model):
+    X, y = stream[0][:1234], stream[1][:1234]
+    found = streams.follow(clone(model), X, y, block=100)
+    wrong = []
+    for row, label in zip(X, y, strict=True):
+        said = model.predict([row])[0] if wrong else -1
+        wrong.append(said != label)
+        model.partial_fit([row], [label], classes=[-1, 1])
+    decision = np.where(wrong, -y, y)
+    expected = streams.errors(decision, y)
+    assert found["early"] == pytest.approx(expected["early"]) and found["error"] == pytest.approx(expected["error"])
+    np.testing.assert_allclose(found["blocks"], streams.by_block(decision, y, 100))
+
+
+def test_ways_of_predicting_a_stream(stream, monkeypatch):
+    X, y = stream
+    monkeypatch.setattr(streams, "prepared", lambda name: stream)
+    before = np.r_[y[0], y[:-1]]
+    same = streams.rival("any", "no change", window=1)
+    assert same["error"] == streams.errors(before, y)["error"]
+    late_by_two = streams.rival("any", "no change", window=1, delay=2)
+    assert late_by_two["error"] == streams.errors(np.r_[[y[0]] * 3, y[:-3]], y)["error"]
+    votes = np.array([y[max(0, t - 100) : t].sum() for t in range(len(y))])
+    assert streams.rival("any", "majority", window=100)["error"] == streams.errors(votes, y)["error"]
+    refitted = streams.refitted(X, y, 300, 250, 10)
+    assert streams.rival("any", "refitted", window=300, delay=10)["error"] == streams.errors(refitted, y)["error"]
+    found = streams.linear("any", 0.1, "average", 3)
+    assert found["early"] == streams.errors(streams.decisions(X, y, 0.1, "average", 3), y)["early"]
+    kept = streams.kernel("any", "oldest", 0.5, 1.0, budget=20)
+    model = KernelPAClassifier(gamma=0.5, budget=20, budget_policy="oldest")
+    assert kept["error"] == streams.follow(model, X, y)["error"] and len(model.support_) == 20
+    memory = streams.memory("any", 0.1)
+    p = np.sum(streams.weights_before(0.1, X, y) * X, axis=1)
+    assert memory["repeats"] == pytest.approx(100 * np.mean(p * before > 0))
+    assert memory["no_change"] == same["error"]

@@ -23,3 +23,13 @@ def test_the_clouds_lie_where_they_should():
 
 def test_the_default_stream_holds_both_labels_equally_often():
     assert toy.stream()[1].sum() == 0
+
+
+def test_the_two_waves_are_the_same_seen_from_the_rows():
+    (stays, labels), (moves, again) = toy.wave(False, seed=1), toy.wave(True, seed=1)
+    moved = 8 * np.pi * np.arange(4000) / 4000
+    np.testing.assert_array_equal(labels, again)
+    np.testing.assert_allclose(moves[:, 0] - moved, stays[:, 0])
+    wrong = np.sign(moves[:, 1] - np.sin(moves[:, 0])) != labels  # the wave stands
+    assert wrong.mean() == pytest.approx(0.05, abs=0.01)
+    assert toy.wave(True, seed=1, n=10, way=0.0)[0][:, 0].max() < np.pi

@@ -401,6 +401,17 @@ def flip_labels(
 # ---------------------------------------------------------------- time and memory
 
 
+def timed(function: Callable, *args) -> tuple[object, float]:
+    """Call a function and return its result with the seconds it took.
+
+    >>> timed(abs, -2)[0]
+    2
+    """
+    start = time.perf_counter()
+    result = function(*args)
+    return result, time.perf_counter() - start
+
+
 def timed_fit(model, X, y):
     """Fit a clone and return it with the seconds it took.
 
@@ -408,9 +419,7 @@ def timed_fit(model, X, y):
     >>> timed_fit(LinearRegression(), [[0.0], [1.0]], [0.0, 1.0])[1] > 0
     True
     """
-    start = time.perf_counter()
-    fitted = clone(model).fit(X, y)
-    return fitted, time.perf_counter() - start
+    return timed(clone(model).fit, X, y)
 
 
 def least_seconds(run: Callable[[], object], repeat: int) -> float:

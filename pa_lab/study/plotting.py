@@ -1,10 +1,10 @@
-"""One look for every figure. The functions draw what they are given and compute nothing.
+"""One look for every figure. The functions draw what they are given; only `surfaces` computes what it draws.
 
 The colours are those of Okabe and Ito, which colour-blind readers can distinguish. Line styles and markers repeat the
 distinction, so that a figure also reads in grey.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import cycle
 
 import matplotlib.pyplot as plt
@@ -38,12 +38,15 @@ _LOOK = {
     "LIBLINEAR": (BLACK, "--", "v"),
     "LIBSVM": (GREY, "--", "P"),
     "SGD": (ORANGE, "--", "X"),
+    "pa1": (VERMILION, "--", "X"),
+    "naive Bayes": (GREY, "-.", "v"),
     "perceptron": (ORANGE, ":", "<"),
     "random": (SKY, "-.", ">"),
     "margin": (BLUE, "-", "s"),
     "all": (BLACK, "-", "o"),
     "threshold": (GREEN, "--", "^"),
     "first": (GREY, ":", "v"),
+    "exact": (BLACK, "-", "o"),
     "removal": (VERMILION, "-.", "v"),
     "nearest": (ORANGE, "--", "^"),
     "projection": (GREEN, "-", "D"),
@@ -112,7 +115,7 @@ def lines_with_band(
     frame : DataFrame. One row per point.
     x, y, low, high : str. Columns.
     by : str, optional. The column with the names of the lines. A name found in ``COLORS`` gets its own look.
-    marker : bool, default=False. Mark the points.
+    marker : bool, default=False. Mark the points of lines with at most 25 of them.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9], "method": "PA-I"})
@@ -125,7 +128,8 @@ def lines_with_band(
     groups = [(None, frame)] if by is None else frame.groupby(by, sort=False)
     for name, part in groups:
         color, style, symbol = _LOOK.get(name) or next(spare)
-        ax.plot(part[x], part[y], color=color, ls=style, marker=symbol if marker else None, label=name)
+        symbol = symbol if marker and len(part) <= 25 else None
+        ax.plot(part[x], part[y], color=color, ls=style, marker=symbol, label=name)
         if low and high:
             ax.fill_between(part[x], part[low], part[high], color=color, alpha=0.18, lw=0)
     ax.set(xlabel=x, ylabel=y)
@@ -290,6 +294,42 @@ def batch_axis(axes: Iterable[Axes], ticks: Iterable[int] = (1, 2, 4, 8, 20), **
         ax.set(xscale="log", **{"xlabel": "batch size B"} | settings)
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
+
+
+def surfaces(
+    axes: Iterable[Axes], model, X: np.ndarray, y: np.ndarray, seen: Sequence[int] = (10, 50, 150, 500)
+) -> None:
+    """Let a kernel learner learn points of a plane one by one, and draw its score after so many of them.
+
+    The colour is the score, the black line its zero; circles are the support vectors.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes, one for each entry of ``seen``
+    model : KernelPAClassifier
+    X, y : arrays of shape (n, 2) and (n,). Their largest value sets the limits of the plane.
+    seen : sequence of int, default=(10, 50, 150, 500). Rising numbers of points.
+
+    >>> from pa_lab import KernelPAClassifier
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), np.array([1, -1, 1])
+    >>> fig, ax = plt.subplots()
+    >>> surfaces([ax], KernelPAClassifier(), X, y, [2])
+    >>> ax.get_title()
+    '2 seen, 2 kept'
+    >>> plt.close(fig)
+    """
+    ends = 1.1 * np.abs(X).max() * np.linspace(-1, 1, 64)
+    plane = np.stack(np.meshgrid(ends, ends), axis=-1).reshape(-1, 2)
+    place = {"origin": "lower", "extent": [ends[0], ends[-1]] * 2}
+    for ax, start, n in zip(axes, [0, *seen], seen, strict=False):
+        model.partial_fit(X[start:n], y[start:n], classes=np.unique(y))
+        p = model.decision_function(plane).reshape(64, 64)
+        ax.imshow(p, aspect="auto", cmap="PuOr", vmin=-2, vmax=2, interpolation="none", **place)
+        ax.contour(p, [0], colors="black", linewidths=1.2, **place)
+        ax.scatter(*X[:n].T, s=2, c=np.where(y[:n] > 0, "C0", "C3"), rasterized=True)
+        ax.plot(*model.support_vectors_.T, "ko", ms=3, mfc="none", mew=0.3, rasterized=True)
+        ax.set(title=f"{n} seen, {len(model.support_)} kept", xticks=[], yticks=[])
+        ax.grid(False)
 
 
 def direct_labels(ax: Axes, gap: float = 1.15) -> list[Annotation]:

@@ -5,6 +5,7 @@ Labels are -1 and +1; a decision above 0 means +1.
 
 import sys
 import time
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from pa_lab.kernel import KernelPAClassifier
 from pa_lab.linear import PAClassifier
 from pa_lab.study import datasets, newswire
 from pa_lab.study.experiments import trace
@@ -45,6 +47,7 @@ def read_in_blocks(model: BaseEstimator, X: np.ndarray | sp.csr_matrix, y: np.nd
     return decision
 
 
+@cache
 def prepared(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of a drifting stream with a last column of ones, for the intercept, and the labels.
 
@@ -66,6 +69,28 @@ def weights_before(C: float, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     tau = trace(PAClassifier(C=C, fit_intercept=False), X, y)["tau"].to_numpy()
     return np.vstack([np.zeros(X.shape[1]), np.cumsum((tau * y)[:, None] * X, axis=0)[:-1]])
+
+
+def decisions(X: np.ndarray, y: np.ndarray, C: float, weights: str = "last", delay: int = 0) -> np.ndarray:
+    """Return the scores of PA-I for each row of a stream, before it is learnt.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n, d) and (n,)
+    C : float
+    weights : {"last", "last 100", "average"}, default="last"
+        What decides: the weights before the row, or their mean over the last 100 rows or over all rows until then.
+    delay : int, default=0. Rows after which a label arrives.
+
+    >>> decisions(np.array([[2.0], [1.0], [1.0]]), np.array([1, -1, 1]), C=1.0).tolist()
+    [0.0, 0.5, -0.5]
+    """
+    W = weights_before(C, X, y)
+    if weights != "last":
+        W = np.cumsum(W, axis=0)  # a sum has the sign of the mean
+    if weights == "last 100":
+        W = W - late(W, 100)
+    return np.sum(late(W, delay) * X, axis=1)
 
 
 def late(values: np.ndarray, rows: int) -> np.ndarray:
@@ -105,6 +130,88 @@ def by_block(decision: np.ndarray, y: np.ndarray, rows: int = 500) -> np.ndarray
     """
     wrong = 100 * ((decision > 0) != (y > 0))[2 * (len(y) // 10) :]
     return wrong[: len(wrong) // rows * rows].reshape(-1, rows).mean(axis=1)
+
+
+def judged(decision: np.ndarray, y: np.ndarray) -> dict:
+    """Return the `errors` of a decision and, as ``blocks``, those `by_block`."""
+    return errors(decision, y) | {"blocks": by_block(decision, y)}
+
+
+def follow(model: BaseEstimator, X: np.ndarray, y: np.ndarray, block: int = 500) -> dict:
+    """Let a model learn a stream row by row, and return its mistakes on the way, as `judged` does for decisions.
+
+    Parameters
+    ----------
+    model : classifier of `pa_lab`, two classes
+        It learns through ``partial_fit`` and counts its own mistakes, each made before the update.
+    X, y : arrays of shape (n, d) and (n,)
+    block : int, default=500. Rows in a block.
+
+    Returns a dict with percentages of mistakes: ``early`` in the second tenth of the stream and ``error`` after it, and
+    ``blocks``, an array with those of each full block after the second tenth.
+
+    >>> from pa_lab import PAClassifier
+    >>> found = follow(PAClassifier(), np.ones((10, 1)), np.tile([1, 1, 1, -1, -1], 2), block=4)
+    >>> found["early"], found["error"], found["blocks"].tolist()
+    (0.0, 37.5, [50.0, 25.0])
+    """
+    tenth, counts = len(y) // 10, []
+    for rows in np.split(np.arange(len(y)), [tenth, *range(2 * tenth, len(y), block)]):
+        model.partial_fit(X[rows], y[rows], classes=[-1, 1])
+        counts.append(model.n_mistakes_)
+    first, *wrong = 100 * np.diff(counts)
+    full = np.array(wrong[: (len(y) - 2 * tenth) // block])
+    return {"early": float(first / tenth), "error": float(sum(wrong) / (len(y) - 2 * tenth)), "blocks": full / block}
+
+
+def linear(stream: str, C: float, weights: str = "last", delay: int = 0) -> dict:
+    """Predict a `prepared` stream with PA-I in one pass, and return its mistakes as `judged` does (see `decisions`)."""
+    X, y = prepared(stream)
+    return judged(decisions(X, y, C, weights, delay), y)
+
+
+def kernel(stream: str, policy: str, gamma: float, C: float, budget: int = 100) -> dict:
+    """Predict a `prepared` stream with kernel PA-I within a budget, and return its mistakes as `judged` does.
+
+    Parameters
+    ----------
+    stream : str
+    policy : str. Which support vector to give up; a ``budget_policy`` of `pa_lab.KernelPAClassifier`.
+    gamma, C : float
+    budget : int, default=100. Support vectors to keep.
+    """
+    model = KernelPAClassifier(gamma=gamma, C=C, budget=budget, budget_policy=policy)
+    return follow(model, *prepared(stream))
+
+
+def rival(stream: str, method: str, window: int, delay: int = 0) -> dict:
+    """Predict a `prepared` stream from its last rows alone, and return the mistakes as `judged` does.
+
+    Parameters
+    ----------
+    stream : str
+    method : {"no change", "majority", "refitted"}
+        The majority of the last labels that have come, which is "no change" in a window of 1; or a logistic regression,
+        `refitted` every 250 rows.
+    window : int. How many of the last rows.
+    delay : int, default=0. Rows after which a label arrives.
+    """
+    X, y = prepared(stream)
+    if method == "refitted":
+        return judged(refitted(X, y, window, every=250, delay=delay), y)
+    return judged(votes(late(y, 1 + delay), window), y)
+
+
+def memory(stream: str, C: float) -> dict[str, float]:
+    """Return how fast PA-I forgets a `prepared` stream.
+
+    Returns a dict with its ``half_life``; ``repeats``, the percentage of rows in which it predicts the label of the row
+    before; and ``no_change``, the percentage of mistakes of one who always does (see `errors`).
+    """
+    X, y = prepared(stream)
+    before = late(y, 1)
+    found = {"half_life": half_life(weights_before(C, X, y), X, y), "no_change": errors(before, y)["error"]}
+    return found | {"repeats": float(100 * np.mean(decisions(X, y, C) * before > 0))}
 
 
 def half_life(W: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
