@@ -15,6 +15,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils._param_validation import InvalidParameterError, StrOptions
@@ -86,25 +87,30 @@ class OnlineEstimator(BaseEstimator):
         state.pop("_validated", None)  # only saves checks
         return state
 
+    def _count(self, which):
+        if not hasattr(self, "_counts"):
+            raise not_fitted(self)
+        return int(self._counts[which])
+
     @property
     def n_seen_(self) -> int:
         """Examples seen."""
-        return int(self._counts[N_SEEN])
+        return self._count(N_SEEN)
 
     @property
     def n_updates_(self) -> int:
         """Examples that moved the weights."""
-        return int(self._counts[N_UPDATES])
+        return self._count(N_UPDATES)
 
     @property
     def n_mistakes_(self) -> int:
         """Wrong predictions made before each update, among the labels read."""
-        return int(self._counts[N_MISTAKES])
+        return self._count(N_MISTAKES)
 
     @property
     def n_queries_(self) -> int:
         """Labels asked for."""
-        return int(self._counts[N_QUERIES])
+        return self._count(N_QUERIES)
 
     def __sklearn_is_fitted__(self):
         return self._has_started()
@@ -633,6 +639,16 @@ def refuse_overflow(scores):
     if not np.isfinite(scores).all():
         raise ValueError("X holds values so large that scores overflow: scale the features as in training.")
     return scores
+
+
+def not_fitted(learner):
+    """Return the error to raise, also an AttributeError, where something is asked that a learner will have later.
+
+    >>> from pa_lab import PAClassifier
+    >>> str(not_fitted(PAClassifier()))
+    'This PAClassifier instance is not fitted yet: call fit or partial_fit first.'
+    """
+    return NotFittedError(f"This {type(learner).__name__} instance is not fitted yet: call fit or partial_fit first.")
 
 
 def as_generator(random_state):

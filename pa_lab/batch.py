@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pa_lab.compiled import INNER
+from pa_lab.compiled import COMPILED, INNER
 from pa_lab.rules import cap, gap_of, is_equation, ridge
 
 GAP = 1e-11  # relative duality gap that needs no more work; the promise is 1e-10
@@ -32,7 +32,7 @@ RANK = 4e-16  # times the rank, the share of its diagonal below which a pivot is
 OFF = 1e-14  # share of the largest loss below which a gradient is
 REGULAR = 1e-5  # share of its diagonal above which a pivot of a system of equations costs no digits that matter
 LOSS, PRICE, SIDE, TAU, STEP, RIDGE, CAP, GRADIENT, MOVE = range(9)  # rows of ``x``; PRICE is C
-ROW, WHEN, RIGHT, WRONG, FREE, PLACE = range(6)  # rows of ``s``
+ROW, WHEN, RIGHT, WRONG, FREE, PLACE, STOP = range(7)  # rows of ``s``
 AT_ZERO, INSIDE, AT_CAP, APART = range(4)  # values in s[PLACE]
 
 
@@ -44,7 +44,8 @@ class Batch(NamedTuple):
     - LOSS, PRICE: ``l_k`` and ``C_k``; RIDGE, CAP: what the rule makes of ``C_k``;
     - ROW, WHEN, SIDE, RIGHT, WRONG: the constraint ``side (W[right] - W[wrong]) . x_row >= ...`` at a time of the pass;
     - TAU: the solution; STEP: what moves the weights, ``sum_k step_k y_k x_k = sum_k tau_k y_k x_k``;
-    - PLACE, GRADIENT: of an example; FREE, MOVE: the list of the free examples, and how each of the list moves.
+    - PLACE, GRADIENT: of an example; FREE, MOVE: the list of the free examples, and how each of the list moves;
+    - STOP: its first number is set to 1 from outside, by another thread, for the solver to come to an end at once.
     """
 
     A: np.ndarray
@@ -59,7 +60,7 @@ def make_batch(n):
     >>> make_batch(8).L.shape
     (8, 8)
     """
-    return Batch(np.zeros((n, n)), np.zeros((n, n)), np.zeros((9, n)), np.zeros((6, n), np.int64))
+    return Batch(np.zeros((n, n)), np.zeros((n, n)), np.zeros((9, n)), np.zeros((7, n), np.int64))
 
 
 def solve(variant, A, loss, C):
@@ -125,6 +126,8 @@ def put_row(A, L, s, a):
 def factorize(A, L, x, s, start, stop):
     """Rows ``start`` to ``stop`` of the Cholesky factor of A (plus ridge) over the free examples."""
     for a in range(start, stop):
+        if s[STOP, 0]:
+            break
         put_row(A, L, s, a)
         j = s[FREE, a]
         total = A[j, j]
@@ -156,7 +159,7 @@ def back_substitution(L, x, m):
 # ---------------------------------------------------------------- inequalities: a primal active set
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def solve_inequalities(variant, n, A, L, x, s):
     """Solve a batch of inequalities by a primal active set; returns the duality gap, see `solve`.
 
@@ -181,7 +184,7 @@ def solve_inequalities(variant, n, A, L, x, s):
         if m < 0:
             return np.inf
         gap = relative_gap(variant, n, A, x, s)
-        if gap <= GAP:
+        if gap <= GAP or s[STOP, 0]:
             break
     for k in range(n):
         x[STEP, k] = x[TAU, k]
@@ -222,7 +225,7 @@ def move_example(n, A, L, x, s, m, j):
     """
     sign = 1.0 if s[PLACE, j] == AT_ZERO else -1.0
     s[FREE, m] = j
-    while True:
+    while not s[STOP, 0]:
         put_row(A, L, s, m)
         curvature = diagonal = A[j, j] + x[RIDGE, j]
         for a in range(m):
@@ -253,6 +256,7 @@ def move_example(n, A, L, x, s, m, j):
             s[FREE, a] = s[FREE, a + 1]
         m -= 1
         factorize(A, L, x, s, blocker, m)
+    return -1
 
 
 @njit(**INNER)
@@ -319,7 +323,7 @@ def relative_gap(variant, n, A, x, s):
 # ---------------------------------------------------------------- equations
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def solve_equations(variant, n, A, L, x, s):
     """Solve ``(A + diag(1/(2 C))) tau = loss``; zero rows keep ``tau = 0``. Returns 0.
 
@@ -350,12 +354,12 @@ def solve_equations(variant, n, A, L, x, s):
         for k in range(n):
             x[STEP, k] = x[TAU, k]
     else:
-        solve_dependent(n, A, L, x)
+        solve_dependent(n, A, L, x, s)
     return 0.0
 
 
 @njit(**INNER)
-def solve_dependent(n, A, L, x):
+def solve_dependent(n, A, L, x, s):
     """`solve_equations` by eigenvectors; NaN where A is not finite, for the caller to find.
 
     With ``S = diag(sqrt(C / max C))`` and ``r = 1/(2 max C)`` it is ``tau = S (S A S + r)^-1 S loss``, where ``step``
@@ -372,7 +376,7 @@ def solve_dependent(n, A, L, x):
         V[i, i] = 1.0
         for j in range(n):
             L[i, j] = x[MOVE, i] * A[i, j] * x[MOVE, j]
-    diagonalize(L, V, n)
+    diagonalize(L, V, n, s)
     top = size = 0.0
     for k in range(n):
         top = max(top, L[k, k])
@@ -393,11 +397,13 @@ def solve_dependent(n, A, L, x):
 
 
 @njit(**INNER)
-def diagonalize(H, V, n):
+def diagonalize(H, V, n, s):
     """Turn a symmetric matrix into its eigenvalues and ``V`` into ``V`` times the eigenvectors, by Jacobi rotations."""
     for _ in range(40):  # sweeps; fewer than ten as a rule
         turned = False
         for p in range(n):
+            if s[STOP, 0]:
+                return
             for q in range(p + 1, n):
                 if H[p, q] * H[p, q] <= 1e-34 * abs(H[p, p] * H[q, q]):
                     continue

@@ -23,12 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pa_lab.compiled import INNER
+from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
 from pa_lab.kernels import Vectors
 from pa_lab.passes import State, learn_multiclass, learn_one_vs_rest, learn_two
 from pa_lab.queries import N_SEEN, N_UPDATES, Asking
-from pa_lab.rows import Rows, dot_vector
+from pa_lab.rows import AT_ONCE, Rows, dot_vector
 from pa_lab.rules import loss_of, step, step_cost
 
 POLICIES = ("removal", "nearest", "projection", "oldest", "smallest")
@@ -270,10 +270,10 @@ def losses_behind(rule, y, scores, move, one_vs_rest, losses):
             losses[output] = loss_of(rule, 1.0, margin)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def learn_block(start, gram, KB, y, ids, C, rule, asking, counts, trace, held, policy, alone, pairs, inverse, spare,
-                two, several):  # fmt: skip
-    """Pass the examples of a block, from ``start`` on, through the linear pass one by one, within the budget.
+@njit(**COMPILED, nogil=True)
+def learn_block(start, stop, gram, KB, y, ids, C, rule, asking, counts, trace, held, policy, alone, pairs, inverse,
+                spare, two, several):  # fmt: skip
+    """Pass the examples ``start`` to ``stop`` of a block through the linear pass one by one, within the budget.
 
     ``KB`` holds the kernel values of the block with the vectors and ``gram`` those within the block. ``spare`` has a
     matrix for each of `Pairs` or `Inverse`, to take its place at the first exchange, so that the old one stays as it
@@ -281,7 +281,7 @@ def learn_block(start, gram, KB, y, ids, C, rule, asking, counts, trace, held, p
     policy "removal", ``pairs`` for "nearest", ``inverse`` for "projection", ``two`` for a single output; ``several``
     says of several outputs whether each class is learnt against the rest.
 
-    Returns where it stopped, before the end if the inverse has to be made anew, a number that is finite exactly if
+    Returns where it stopped, before ``stop`` if the inverse has to be made anew, a number that is finite exactly if
     every score was, the sum of the losses, and whether the spare matrices are in use.
     """
     b, n_outputs = held.W.shape
@@ -294,7 +294,7 @@ def learn_block(start, gram, KB, y, ids, C, rule, asking, counts, trace, held, p
     if several is not None:
         one_vs_rest = several
         times = 1.0 if several else 2.0
-    for t in range(start, y.shape[0]):
+    for t in range(start, stop):
         if policy == PROJECTION and held.n[0] == b and held.n[1] == 0:
             return t, size, total, in_spare
         for output in range(n_outputs):
@@ -370,7 +370,7 @@ def learn_block(start, gram, KB, y, ids, C, rule, asking, counts, trace, held, p
                 update_nearest(held, K, r)
         if inverse is not None:
             put_values(spare[0] if in_spare else inverse.K, r, KB[t])
-    return y.shape[0], size, total, in_spare
+    return stop, size, total, in_spare
 
 
 class Budget(Expansion):
@@ -414,11 +414,13 @@ class Budget(Expansion):
         while at < len(ids):
             if self.policy == PROJECTION and self.held.n.tolist() == [b, 0]:
                 self._invert(KB)
+            costly = self.held.n[1] > 0  # the exchanges by projection, of which each reads and writes the inverse
+            stop = min(at + max(1, AT_ONCE // b**2), len(ids)) if costly else len(ids)
             before = self.held.ids.copy()
             spare = self.spare if self.shares else tuple(np.empty((0, 0)) for _ in self.spare)
             at, size, loss, in_spare = learn_block(
-                at, gram, KB, block.y, ids, block.C, block.rule, block.asking, block.counts, block.trace, self.held,
-                self.policy, True if self.policy == REMOVAL else None,
+                at, stop, gram, KB, block.y, ids, block.C, block.rule, block.asking, block.counts, block.trace,
+                self.held, self.policy, True if self.policy == REMOVAL else None,
                 Pairs(*self.matrices) if self.policy == NEAREST else None,
                 Inverse(*self.matrices) if self.policy == PROJECTION else None, spare or (np.empty((0, 0)),),
                 True if one_output else None, None if one_output else block.one_vs_rest,

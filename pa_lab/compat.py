@@ -34,6 +34,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pa_lab.compiled import COMPILED
 from pa_lab.rows import Rows, add, make_rows, score, squared_norm
 from pa_lab.rules import Rule, direction, loss_of, make_rule, step
 
@@ -41,7 +42,7 @@ SPARSE_INTERCEPT_STEP = 0.01  # of the weights' step: scikit-learn's intercept i
 MAX_INT = np.iinfo(np.int32).max
 
 
-@njit(cache=True)
+@njit(**COMPILED)
 def shuffle(order, seed):
     """Shuffle ``order`` in place: a Fisher-Yates shuffle on 32-bit xorshift numbers, as in scikit-learn."""
     state = np.uint32(seed if seed != 0 else 1)
@@ -54,7 +55,7 @@ def shuffle(order, seed):
         order[i], order[j] = order[j], order[i]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
     """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses (NaN: overflow).
 
@@ -130,6 +131,7 @@ class PassiveAggressive(SparseCoefMixin, BaseEstimator):
         self._last = np.ascontiguousarray(np.c_[coef, intercept])
         self._mean = np.zeros((shape[0], shape[1] + 1 if self.average else 0))
         self.t_ = 1.0
+        self._show(self._last)
 
     def _learn_output(self, X, y, k, C, factor, rule, max_iter, held_out, random_state):
         """Learn the weights of output ``k`` in up to ``max_iter`` passes; returns their number."""
@@ -163,8 +165,16 @@ class PassiveAggressive(SparseCoefMixin, BaseEstimator):
     def _finish(self, n_iter, n_rows):
         self.n_iter_ = n_iter
         self.t_ += n_iter * n_rows
-        weights = self._mean if self.average and self.average <= self.t_ - 1 else self._last
-        self._show(weights)
+        self._show(self._shown())
+
+    def _shown(self):
+        """Return the weights to predict with, of which ``coef_`` and ``intercept_`` are copies."""
+        return self._mean if self.average and self.average <= self.t_ - 1 else self._last
+
+    def _take_back(self):
+        """Learn on from ``coef_`` and ``intercept_`` as they are now, which may have been edited."""
+        coef = self.coef_.toarray() if hasattr(self.coef_, "toarray") else self.coef_
+        self._shown()[:] = np.c_[np.atleast_2d(coef), self.intercept_]
 
     def _hold_out(self, y, splitter):
         """Which rows early stopping keeps for validation."""
@@ -361,6 +371,8 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
         outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         if first:
             self._begin((len(outputs), X.shape[1]), coef_init, intercept_init)
+        else:
+            self._take_back()
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         rule = make_rule("PA-I" if self.loss == "hinge" else "PA-II")
         if len(outputs) == 1:
@@ -530,6 +542,8 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         y = y.astype(np.float64, copy=False)
         if first:
             self._begin((1, X.shape[1]), coef_init, intercept_init)
+        else:
+            self._take_back()
         rule = make_rule("PA-I" if self.loss == "epsilon_insensitive" else "PA-II", self.epsilon)
         held_out = self._hold_out(y, ShuffleSplit)
         C, ones = np.full(len(y), float(self.C)), np.ones(len(y))

@@ -15,9 +15,12 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent
 STAMP = "compiled-from.sha256"
 
-# Options of functions that compiled code alone calls. No code is made for calls from Python, which would take as long
-# again, and none is kept: it is part of what calls them.
-INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Options of compiled functions. Compiling takes far longer than a first fit, so that no code is made in vain: none for
+# calls from C. Small functions are INLINED before anything is compiled. INNER ones are for compiled code alone: no code
+# is made for calls from Python, which would take as long again, and none is kept, as it is part of what calls them.
+COMPILED = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+INLINED = COMPILED | {"inline": "always"}
+INNER = {"error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
 
 def arrange_cache() -> None:

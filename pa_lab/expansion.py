@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pa_lab.compiled import COMPILED
 from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
 from pa_lab.passes import IN_ORDER, State, run
 from pa_lab.queries import Asking
@@ -168,12 +169,15 @@ class Landmarks(Expansion):
     def learn(self, block):
         """Pass a block through the learner, again until no row moves whose direction ``z`` was not known.
 
-        Directions cost far more than all the rest, and most rows never move. A row whose direction is not known has a
-        norm of 1 and no effect on other rows, so it shows that it wants to move, and no more. A batch needs them all.
+        Directions cost far more than all the rest, and most rows never move. A row whose direction is not known shows
+        that it wants to move, and no more. Until then it has a norm of 1 and no effect on other rows or, with many
+        landmarks, the inner products of kernel values: their span all but reproduces these, so that hardly a direction
+        is made in vain. A batch needs them all.
         """
         base, k = self.kernel.compute(block.X, self.vectors, self.W, True, block.threads)
-        values = Factor(k)
-        gram, Z, known = np.eye(len(k)), np.zeros_like(k), np.zeros(len(k), bool)
+        values, Z, known = Factor(k), np.zeros_like(k), np.zeros(len(k), bool)
+        few = self.inverse is None or k.shape[1] < len(k)
+        gram = np.eye(len(k)) if few else self.kernel.gram(block.X, block.ids, block.threads)
         wanted, before = np.full(len(k), block.batch_size > 1), block.counts.copy()
         while True:
             new = np.flatnonzero(wanted & ~known)
@@ -184,7 +188,7 @@ class Landmarks(Expansion):
             block.counts[:] = before
             move, drift, sums = self._run(gram, base, block)
             wanted = move.any(axis=1)
-            if not (wanted & ~known).any() or not np.isfinite(sums[0]):
+            if not (wanted & ~known).any():
                 break
         self.W += multiply_transposed(move, Z).T
         self.drift += multiply_transposed(drift, Z).T
@@ -217,7 +221,7 @@ def pivoted_cholesky(K, tolerance):
     return L[rows[:rank], :rank], rows[:rank]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def _factorize(K, L, rows, left, least, start, stop):
     """Fill in some columns of the factor, the pivots first in ``rows``; returns how many so far exceed ``least``.
 
@@ -261,7 +265,7 @@ def invert_lower(L):
     return X
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def _invert_rows(L, X, start, stop):
     """Fill in some rows of the inverse of ``L``, those above being there."""
     for i in range(start, stop):
@@ -294,7 +298,7 @@ def multiply_transposed(A, B):
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def _add_transposed(A, B, out):
     """Add ``A' B``, row after row."""
     for k in range(A.shape[0]):

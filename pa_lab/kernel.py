@@ -19,7 +19,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
-from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, refuse_dates
+from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, not_fitted, refuse_dates
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.expansion import Block, Growing, Landmarks
 from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
@@ -116,6 +116,9 @@ class KernelModel(OnlineEstimator):
     def _make_pass(self, X, y, order, C, rule, asking, counts, trace):
         """Pass the rows through the model, block by block."""
         n = len(order) or X.shape[0]
+        power = {"rbf": 2, "laplacian": 1}.get(str(self.kernel), 0)
+        farthest = X.shape[1] * np.float64(2 * max(X.max(), -X.min())) ** power  # an infinite distance: a value of 0
+        self._refuse_unless_finite(farthest if farthest < np.finfo(X.dtype).max else np.inf, X)
         if self._model is None:
             self._model = self._empty_model(X, order)
         elif self._model is self._undo.attributes.get("_model"):
@@ -185,7 +188,7 @@ class KernelModel(OnlineEstimator):
 
     def _shown(self):
         if not self._has_started():
-            raise AttributeError(f"This {type(self).__name__} holds no vectors yet: call fit or partial_fit first.")
+            raise not_fitted(self)
         return self._model
 
     def __sklearn_tags__(self):

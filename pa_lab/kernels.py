@@ -25,6 +25,8 @@ from joblib import effective_n_jobs
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from pa_lab.compiled import COMPILED, INNER
+
 KINDS = ("linear", "poly", "sigmoid", "rbf", "laplacian")
 LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)
 BLOCK = 256  # rows at a time
@@ -71,7 +73,7 @@ def fma(a, b, c):
 overload(fma, jit_options={"forceinline": True})(lambda a, b, c: lambda a, b, c: _fused(a, b, c))
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def _reduced(x):
     """Split ``x = k ln 2 + r`` with ``|r| <= ln(2) / 2``: ``e^r - 1``, and ``k`` moved to the place of an exponent."""
     shifted = fma(x, LOG2_E, MAGIC)
@@ -84,7 +86,7 @@ def _reduced(x):
     return fma(r2, fma(high, r4, low), r), np.float64(shifted).view(np.int64) << 52
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def _reduced_single(x):
     """Single precision: as `_reduced`."""
     shifted = fma(x, S_LOG2_E, S_MAGIC)
@@ -95,21 +97,21 @@ def _reduced_single(x):
     return fma(r2, p, r), np.float32(shifted).view(np.int32) << np.int32(23)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def _exp_double(x):
     less_one, exponent = _reduced(x)
     scaled = np.int64(np.float64(1.0 + less_one).view(np.int64) + exponent).view(np.float64)
     return 0.0 if x < LOWEST else scaled
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def _exp_single(x):
     less_one, exponent = _reduced_single(x)
     scaled = np.int32(np.float32(S_1 + less_one).view(np.int32) + exponent).view(np.float32)
     return S_0 if x < S_LOWEST else scaled
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def _tanh_double(x):
     y = -2.0 * abs(x)
     less_one, exponent = _reduced(-80.0 if y < -80.0 else y)
@@ -120,7 +122,7 @@ def _tanh_double(x):
     return np.copysign(1.0 - part if far else part, x)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def _tanh_single(x):
     y = -S_2 * abs(x)
     less_one, exponent = _reduced_single(S_FAR if y < S_FAR else y)
@@ -160,7 +162,7 @@ overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})(_by_typ
 overload(tanh, jit_options={"forceinline": True, "error_model": "numpy"})(_by_type(_tanh_double, _tanh_single))
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INNER, forceinline=True)
 def _add_products(x, y, s, f, k, l):
     """Add ``UNROLL`` products from feature ``f`` on of two rows with a tile: of ``x`` to ``k``, of ``y`` to ``l``."""
     x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
@@ -171,7 +173,7 @@ def _add_products(x, y, s, f, k, l):
         l[j] = fma(y3, s3[j], fma(y2, s2[j], fma(y1, s1[j], fma(y0, s0[j], l[j]))))
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INNER, forceinline=True)
 def _add_distances(kind, x, y, s, f, k, l):
     """As `_add_products`: squared or absolute distances."""
     x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
@@ -189,7 +191,7 @@ def _add_distances(kind, x, y, s, f, k, l):
             l[j] = (((l[j] + abs(y0 - s0[j])) + abs(y1 - s1[j])) + abs(y2 - s2[j])) + abs(y3 - s3[j])
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INNER, forceinline=True)
 def _compare(kind, products, distances, x, y, s, k, l):
     """Inner products, squared or absolute distances of two rows with a tile into ``k`` and ``l``."""
     for j in range(TILE):
@@ -201,7 +203,7 @@ def _compare(kind, products, distances, x, y, s, k, l):
             _add_distances(kind, x, y, s, f, k, l)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INNER, forceinline=True)
 def _transform(kind, products, distances, gamma, coef0, degree, k, base):
     """What a kernel makes of inner products or distances, in place; ``base`` is memory to write on."""
     if distances is not None:
@@ -220,7 +222,7 @@ def _transform(kind, products, distances, gamma, coef0, degree, k, base):
                     k[j] *= base[j]
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INNER, forceinline=True)
 def _weigh(k, w, part):
     """``sum_j w_j k_j`` over a tile, in double precision, in one fixed order; ``part`` is memory to write on."""
     quarter = TILE // 4
@@ -233,7 +235,7 @@ def _weigh(k, w, part):
     return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def over_tiles(kind, products, distances, gamma, coef0, degree, X, tiles, first, n, W, scores, K, work, sums):
     """Kernel values of rows ``X`` with the first ``n`` vectors of ``tiles``: put into ``K``, and summed with weights.
 
@@ -276,7 +278,7 @@ class Threads(NamedTuple):
 ONE_THREAD = Threads(1, map)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def multiply_tiles(X, tiles, lower, upper, out):
     """Inner products of rows ``X`` with the vectors in ``tiles``, added to ``out`` of as many columns as tiles hold.
 

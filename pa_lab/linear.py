@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
+from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, not_fitted
 from pa_lab.passes import State, run, score_rows
 from pa_lab.queries import Number
 from pa_lab.rows import make_rows, slices, take
@@ -40,6 +40,8 @@ class LinearModel(OnlineEstimator):
 
         The mean is ``w_{T+1} - drift / T``, with ``drift = sum (t - 1) (w_{t+1} - w_t)``.
         """
+        if not self._has_started():
+            raise not_fitted(self)
         if self._drift.shape[1] == 0:
             return self._weights
         mean = self._weights - self._drift / max(self.n_seen_, 1)

@@ -8,6 +8,7 @@ score; ``tau`` step size; ``C`` aggressiveness of each row; ``size`` the sum of 
 if every number that took part was.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from pa_lab.batch import (
     ROW,
     SIDE,
     STEP,
+    STOP,
     TAU,
     WHEN,
     WRONG,
@@ -27,9 +29,9 @@ from pa_lab.batch import (
     solve_equations,
     solve_inequalities,
 )
-from pa_lab.compiled import INNER
+from pa_lab.compiled import COMPILED, INLINED, INNER
 from pa_lab.queries import ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES, query_probability
-from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
+from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
 from pa_lab.rules import direction, is_equation, is_mistake, loss_of, n_walls, step
 
 NO_TRACE = np.empty((0, 2))
@@ -78,7 +80,7 @@ def run(rows, y, order, C, rule, asking, state, trace=NO_TRACE, batch_size=1, on
     return sums
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def learn_two(rows, y, order, C, rule, asking, state, trace):
     """One pass of two-class PA (``y`` in {-1, +1}) or of PA regression; see `run`."""
     data, indices, indptr, base, norm_one, step_one = rows
@@ -127,7 +129,7 @@ def learn_two(rows, y, order, C, rule, asking, state, trace):
     return size, losses
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def learn_multiclass(rows, y, order, C, rule, asking, state, trace):
     """One pass of multiclass PA; ``y`` holds class indices; see `run` (Crammer et al., section 7).
 
@@ -185,7 +187,7 @@ def learn_multiclass(rows, y, order, C, rule, asking, state, trace):
     return size, losses
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def learn_one_vs_rest(rows, y, order, C, rule, asking, state, trace):
     """One pass of as many two-class learners as there are classes, each against the rest; see `run`.
 
@@ -250,22 +252,32 @@ def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
     A group's scores, queries and mistakes come from the weights before its update. Only the examples asked for enter
     the problem. Two classes give the constraint with ``side = y``; more have the right class and the highest-scoring
     wrong one; regression with a tube has two constraints, one for each wall.
+
+    Large problems can take minutes. A thread of its own then works on them, and is told to stop if this one is
+    interrupted.
     """
     n, n_classes = len(order) or len(y), state.weights.shape[1]
     batch = make_batch(min(batch_size, max(1, n)) * n_walls(rule))
     lanes = np.empty((5, n_classes)) if n_classes > 1 else None
-    equations = True if is_equation(rule.variant) else None
-    return learn_groups(
-        rows, y, order, C, rule, asking, state, trace, batch_size, n_walls(rule), batch, lanes, equations
-    )
+    inequalities, equations = (None, True) if is_equation(rule.variant) else (True, None)
+    how = C, rule, asking, state, trace, batch_size, n_walls(rule), batch, lanes, inequalities, equations
+    if n * len(batch.L) ** 2 < AT_ONCE // (1 if equations is None else 4):  # eigenvectors take longer
+        return learn_groups(rows, y, order, *how)
+    learn_groups(rows, y[:0], IN_ORDER, *how)  # no rows: all it does is compile, here, where that can be interrupted
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            return thread.submit(learn_groups, rows, y, order, *how).result()
+        finally:
+            batch.s[STOP] = 1
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def learn_groups(rows, y, order, C, rule, asking, state, trace, batch_size, walls, batch, lanes, equations):
+@njit(**COMPILED, nogil=True)
+def learn_groups(rows, y, order, C, rule, asking, state, trace, batch_size, walls, batch, lanes, inequalities,
+                 equations):  # fmt: skip
     """`learn_batches` with memory to write on.
 
-    Two classes and regression have no ``lanes``, inequalities are no ``equations``. Then these are None, and the
-    compiler drops what they stand for.
+    Two classes and regression have no ``lanes``, and a batch is a problem of either ``inequalities`` or ``equations``.
+    What does not apply is None, and the compiler drops what it stands for.
     """
     data, indices, indptr, base, _, _ = rows
     query, draws, delta, rate, budget = asking
@@ -307,28 +319,37 @@ def learn_groups(rows, y, order, C, rule, asking, state, trace, batch_size, wall
                 counts[N_MISTAKES] += first != right
                 s[RIGHT, m], s[WRONG, m] = right, wrong
             suffered += loss_of(rule, target, p)
-            for wall in range(walls):
-                s[ROW, m], s[WHEN, m], x[PRICE, m] = i, t, C[i]
-                x[SIDE, m], x[LOSS, m] = target, 1.0 - target * p
-                if rule.regression:
-                    x[SIDE, m] = 1.0 - 2.0 * wall
-                    x[LOSS, m] = x[SIDE, m] * (target - p) - rule.epsilon
-                m += 1
+            m = put_constraints(rule, walls, i, t, C[i], target, p, x, s, m)
         if suffered > 0.0:
             losses += suffered
-            size += take_step(rows, rule, state, trace, m, batch, before, lanes, equations)
+            size += take_step(rows, rule, state, trace, m, batch, before, lanes, inequalities, equations)
     return size, losses
 
 
+@njit(**INLINED)
+def put_constraints(rule, walls, i, t, C, target, p, x, s, m):
+    """Put the constraints of an example behind the ``m`` that are there; returns how many there are now."""
+    for wall in range(walls):
+        s[ROW, m], s[WHEN, m], x[PRICE, m] = i, t, C
+        x[SIDE, m], x[LOSS, m] = target, 1.0 - target * p
+        if rule.regression:
+            x[SIDE, m] = 1.0 - 2.0 * wall
+            x[LOSS, m] = x[SIDE, m] * (target - p) - rule.epsilon
+        m += 1
+    return m
+
+
 @njit(**INNER)
-def take_step(rows, rule, state, trace, m, batch, before, lanes, equations):
+def take_step(rows, rule, state, trace, m, batch, before, lanes, inequalities, equations):
     """Solve the problem of ``m`` constraints and move the weights; returns a number that is finite if all went well."""
     A, L, x, s = batch
     size = fill_gram(rows, m, A, x, s, lanes)
-    if equations is None:
+    if inequalities is not None:
         solve_inequalities(rule.variant, m, A, L, x, s)
-    else:
+    if equations is not None:
         solve_equations(rule.variant, m, A, L, x, s)
+    if s[STOP, 0]:
+        return size
     return size + apply(rows, state, trace, m, A, x, s, before, lanes)
 
 
@@ -339,11 +360,13 @@ def fill_gram(rows, m, A, x, s, lanes):
     finite = 0.0
     for k in range(m):
         i = s[ROW, k]
+        if s[STOP, 0]:
+            break
         for l in range(k + 1):
             both = x[SIDE, k] * x[SIDE, l]
             if lanes is not None:
-                both = float((s[RIGHT, k] == s[RIGHT, l]) + (s[WRONG, k] == s[WRONG, l])
-                             - (s[RIGHT, k] == s[WRONG, l]) - (s[WRONG, k] == s[RIGHT, l]))  # fmt: skip
+                both = (1.0 * (s[RIGHT, k] == s[RIGHT, l]) + 1.0 * (s[WRONG, k] == s[WRONG, l])
+                        - 1.0 * (s[RIGHT, k] == s[WRONG, l]) - 1.0 * (s[WRONG, k] == s[RIGHT, l]))  # fmt: skip
             value = 0.0
             if both != 0.0:
                 value = both * product(data, indices, indptr, base, i, s[ROW, l], norm_one)
@@ -387,7 +410,7 @@ def apply(rows, state, trace, m, A, x, s, before, lanes):
 # ---------------------------------------------------------------- scores of new rows
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(**COMPILED, nogil=True)
 def score_rows(rows, W, out):
     """Scores of every row for every column of ``W`` into ``out`` (n_rows, n_classes), summed as in the passes."""
     data, indices, indptr, base, _, _ = rows

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from pa_lab.compiled import INLINED
 from pa_lab.undo import all_or_nothing
 
 QUERIES = ("all", "margin", "random", "threshold")
@@ -70,7 +71,7 @@ QUERY_CONSTRAINTS = {
 }
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def query_probability(query, p, delta, rate):
     """Probability that the label of an example with score ``p`` is asked for.
 

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pa_lab.compiled import COMPILED
+
 AT_ONCE = 2**24  # numbers that a compiled loop works through before Python is asked whether the user wants to stop
 
 
@@ -85,7 +87,7 @@ def take(rows, part) -> Rows:
     return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def dot(A, i, B, k):
     """``A[i] . B[k]`` of two C-contiguous 2-D float arrays, summed in double in a fixed order.
 
@@ -104,7 +106,7 @@ def dot(A, i, B, k):
     return ((a + c) + (b + d)) + tail
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def dot_vector(A, i, w):
     """``A[i] . w[:n]``, where ``A`` has ``n`` columns and ``w`` may be longer; summed as in `dot`.
 
@@ -123,7 +125,7 @@ def dot_vector(A, i, w):
     return ((a + c) + (b + d)) + tail
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def score(data, indices, indptr, base, i, w):
     """``(x_i, 1) . w``.
 
@@ -141,7 +143,7 @@ def score(data, indices, indptr, base, i, w):
     return total + w[w.shape[0] - 1]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def score_classes(data, indices, indptr, base, i, W, lanes):
     """Scores of row ``i`` for every class into ``lanes[4]``; the other four rows of ``lanes`` are for partial sums.
 
@@ -174,7 +176,7 @@ def score_classes(data, indices, indptr, base, i, W, lanes):
         lanes[4, k] += W[last, k]
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def best_two(scores):
     """The best class, the second-best, and 0, or NaN if a score is not finite. Of equals the first is the better.
 
@@ -193,7 +195,7 @@ def best_two(scores):
     return first, second, finite
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def squared_norm(data, indices, indptr, base, i, norm_one):
     """``||x_i||^2`` plus what the constant feature adds.
 
@@ -210,7 +212,7 @@ def squared_norm(data, indices, indptr, base, i, norm_one):
     return total + norm_one
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def is_zero(data, indptr, base, i):
     """Whether every entry of a row is 0; rows known by their inner products count as 0 where their norm does.
 
@@ -230,7 +232,7 @@ def is_zero(data, indptr, base, i):
     return True
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def product(data, indices, indptr, base, i, k, norm_one):
     """``x_i . x_k`` plus what the constant feature adds; CSR rows with sorted indices.
 
@@ -254,7 +256,7 @@ def product(data, indices, indptr, base, i, k, norm_one):
     return total + norm_one
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**COMPILED, forceinline=True)
 def add(data, indices, indptr, base, i, step_one, scale, w):
     """``w += scale * (x_i, step_one)``, in place.
 

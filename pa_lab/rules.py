@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pa_lab.compiled import COMPILED, INLINED
+
 VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
 PA, PA1, PA2, PALS = range(4)
 
@@ -44,7 +46,7 @@ def make_rule(variant: str, epsilon: float | None = None) -> Rule:
 # ---------------------------------------------------------------- losses
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def hinge(y, p):
     """Hinge loss ``max(0, 1 - y p)`` of a score ``p`` for a label ``y`` in {-1, +1} (Crammer et al., eq. 1).
 
@@ -54,7 +56,7 @@ def hinge(y, p):
     return max(0.0, 1.0 - y * p)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def epsilon_insensitive(y, p, epsilon):
     """Distance of ``p`` to the tube around ``y``: ``max(0, |y - p| - epsilon)`` (Crammer et al., eq. 23).
 
@@ -64,7 +66,7 @@ def epsilon_insensitive(y, p, epsilon):
     return max(0.0, abs(y - p) - epsilon)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def loss_of(rule, y, p):
     """Loss of a score under a rule: the hinge in classification, the distance to the tube in regression.
 
@@ -78,7 +80,7 @@ def loss_of(rule, y, p):
     return hinge(y, p)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def direction(rule, y, p):
     """Which way the score has to move to lower its loss: 1.0 up, -1.0 down.
 
@@ -90,7 +92,7 @@ def direction(rule, y, p):
     return 1.0 if y > 0.0 else -1.0
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def is_mistake(rule, y, p):
     """Whether a score is wrong: the wrong sign (0 counts as negative) or, in regression, outside the tube.
 
@@ -105,7 +107,7 @@ def is_mistake(rule, y, p):
 # ---------------------------------------------------------------- one example
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def tau_pa(loss, sqnorm, C):
     """PA: ``loss / ||x||^2``, the step after which the loss is 0 (Crammer et al., eq. 3). ``C`` is not used.
 
@@ -115,7 +117,7 @@ def tau_pa(loss, sqnorm, C):
     return loss / sqnorm
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def tau_pa1(loss, sqnorm, C):
     """PA-I: ``min(C, loss / ||x||^2)``, slack paid for linearly (Crammer et al., eqs. 4 and 6).
 
@@ -125,7 +127,7 @@ def tau_pa1(loss, sqnorm, C):
     return min(C, loss / sqnorm)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def tau_pa2(loss, sqnorm, C):
     """PA-II: ``loss / (||x||^2 + 1 / (2 C))``, slack paid for quadratically (Crammer et al., eqs. 5 and 6).
 
@@ -137,7 +139,7 @@ def tau_pa2(loss, sqnorm, C):
     return loss / (sqnorm + 0.5 / C)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def step(variant, loss, sqnorm, C):
     """Step size of ``variant`` (its index in ``VARIANTS``); 0 where there is nothing to learn or no direction.
 
@@ -157,7 +159,7 @@ def step(variant, loss, sqnorm, C):
     return np.nan
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def slack_price(variant, xi, C):
     """What a slack ``xi`` costs in the objective: PA infinitely much, PA-I ``C xi``, PA-II and PALS ``C xi^2``.
 
@@ -169,7 +171,7 @@ def slack_price(variant, xi, C):
     return C * xi if variant == PA1 else C * xi * xi
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**COMPILED)
 def step_cost(variant, loss, sqnorm, C):
     """Objective of the step along a direction: ``1/2 tau^2 sqnorm`` plus the price of the slack it leaves.
 
@@ -201,7 +203,7 @@ def n_walls(rule):
     return 2 if rule.regression and not is_equation(rule.variant) else 1
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def cap(variant, C):
     """Upper bound on each ``tau`` of a batch: ``C`` for PA-I, none for the others.
 
@@ -211,7 +213,7 @@ def cap(variant, C):
     return C if variant == PA1 else np.inf
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def ridge(variant, C):
     """What a slack priced ``C xi^2`` adds to the diagonal of a batch's matrix: ``1/(2 C)``; 0 for PA and PA-I.
 
@@ -221,7 +223,7 @@ def ridge(variant, C):
     return 0.5 / C if variant == PA2 or variant == PALS else 0.0
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(**INLINED)
 def gap_of(variant, tau, gradient, C):
     """What one example of a batch adds to the duality gap, primal minus dual; never negative.
 

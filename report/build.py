@@ -2,7 +2,7 @@
 
 Everything is made in a staging folder under `build/` and published only once all of it succeeded, so a
 failing cell or a killed run leaves notebooks, figures, results and report as they were. When a data set is
-neither on this machine nor to be had, the whole run uses stand-in data and publishes to `build/stand-in/`.
+neither on this machine nor to be had, the whole run uses small stand-in data and publishes to `build/stand-in/`.
 """
 
 import argparse
@@ -38,6 +38,7 @@ SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.cs
            "pa_lab/study/datasets.csv")  # fmt: skip
 REPORT, PDF, WEB = "report/report.typ", "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+STAND_IN_ROWS = "6000"  # rows of a stand-in file, at most: enough for every notebook to run, whose numbers mean nothing
 DATA_SETS = "data_sets"  # the name under which a notebook's parameters list the data sets it loads
 
 
@@ -119,6 +120,7 @@ def build(root, notebooks, full=True, parameters=None):
     if missing:
         print(f"STAND-IN DATA for the whole run, because {missing}; see build/stand-in/", flush=True)
         os.environ["PA_LAB_STAND_IN"] = "1"
+        os.environ.setdefault("PA_LAB_STAND_IN_ROWS", STAND_IN_ROWS)
     published = root / "build" / "stand-in" if missing else root
     target = root / "build" / "trial" if parameters else published
     if not (root / REPORT).is_file():

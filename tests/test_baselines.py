@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
 from pa_lab import PAClassifier
-from pa_lab.study.baselines import RULES, OnlineClassifier
+from pa_lab.study.baselines import RULES, OnlineClassifier, liblinear, online, with_balanced
 from pa_lab.study.experiments import progressive
 
 RULE = pytest.mark.parametrize("rule", RULES)
@@ -114,3 +114,19 @@ def test_unknown_labels_and_other_widths_are_refused():
         model.partial_fit(np.eye(2), [1, 2])
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(np.eye(3), [1, -1, 1])
+
+
+def test_balanced_copies_follow_the_others_and_leave_them_alone():
+    methods = {rule: online(rule) for rule in ("PA-I", "perceptron")}
+    assert [type(model) for model in methods.values()] == [PAClassifier, OnlineClassifier]
+    more = with_balanced(methods, ["PA"])
+    assert list(more) == ["PA-I", "perceptron", "PA-I, balanced"]
+    assert more["PA-I, balanced"].class_weight == "balanced" and methods["PA-I"].class_weight is None
+
+
+@pytest.mark.parametrize("loss, slope", [("hinge", 1.0), ("squared hinge", 2.0), ("logistic", 0.5)])
+def test_liblinear_minimises_the_loss_it_is_asked_for(loss, slope):
+    """One row and its mirror image: the minimum is where the gradient of the loss is that of the norm."""
+    X, y, C = np.array([[0.1], [-0.1]]), np.array([1, -1]), 0.1
+    w = liblinear(loss, tol=1e-6).set_params(C=C).fit(X, y).coef_[0, 0]
+    assert w == pytest.approx(2 * C * 0.1 * slope, rel=0.02)

@@ -38,6 +38,21 @@ def test_bounds_hold_after_every_example(variant, fit_intercept, C):
         assert (run["observed"] <= run["bound"]).all() and run["observed"].iloc[-1] > 0
 
 
+def test_the_end_of_a_run_is_its_last_row():
+    X, y = noisy()
+    found = bounds.at_end("PA-I", X, y, C=0.1)
+    run = bounds.along(PAClassifier("PA-I", 0.1), X, y, bounds.tightest("PA-I", X, y, 0.1)).iloc[-1]
+    assert found == {"observed": run.observed, "bound": run.bound, "times": run.bound / run.observed}
+
+
+def test_a_broken_bound_is_an_error(monkeypatch):
+    X, y = noisy()
+    whole = bounds.along
+    monkeypatch.setattr(bounds, "along", lambda *args: whole(*args).assign(bound=lambda run: run.observed - 1))
+    with pytest.raises(ValueError, match="does not hold after 1 example"):
+        bounds.at_end("PA-II", X, y)
+
+
 def test_theorem_3_holds_on_unit_norms_with_label_noise():
     X, y = noisy(unit=True)
     for u in (LinearSVC(fit_intercept=False).fit(X, y).coef_[0], np.zeros(X.shape[1])):
@@ -106,6 +121,17 @@ def test_tightest_minimizes_the_bound():
             assert theorem(other, 0.3)[-1] > least
     X, y = separable()
     assert (y * (X @ bounds.tightest("PA", X, y, fit_intercept=False))).min() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("rho", [1.0, 4.0])
+def test_tightest_minimizes_the_bound_of_active_pa1(rho):
+    X, y = noisy()
+    us = [
+        bounds.tightest("PA-I", X, y, 0.01, True, rho),
+        *(bounds.tightest("PA-I", X, y, C) for C in (0.002, 0.05, 0.1)),
+    ]
+    least, *others = (bounds.active_theorem_2(bounds.compare(u, X, y), 0.01, rho)[-1] for u in us)
+    assert least < min(others)
 
 
 def test_sparse_rows_give_the_same_bound():

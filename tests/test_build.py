@@ -136,7 +136,9 @@ def test_one_notebook_or_a_trial_leaves_the_rest(built, script):
         script.chosen_notebooks(built, "09")
 
 
-def test_stand_in_data_never_reach_the_project(project):
+def test_stand_in_data_are_few_and_never_reach_the_project(project):
+    counted = "from pa_lab import datasets; answer = len(datasets.load('ijcnn1').X_test)"
+    edit(project, "02_toy.ipynb", "answer = 42", counted)
     before = contents(project)
     run = build(project, PA_LAB_STAND_IN="1")
     assert run.returncode == 0, run.stderr
@@ -145,6 +147,7 @@ def test_stand_in_data_never_reach_the_project(project):
     assert {name: after.pop(name) for name in before} == before
     assert all(name.startswith("build/stand-in/") for name in after)
     assert {"build/stand-in/report/report.pdf", "build/stand-in/figures/01_toy.svg"} <= set(after)
+    assert '"answer": 6000,' in (project / "build/stand-in/report/results/02_toy.json").read_text()
 
 
 def test_a_killed_run_leaves_no_trace_in_the_next(built):

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from pa_lab import PAClassifier
-from pa_lab.study import campaigns, metrics
+from pa_lab.study import campaigns, datasets, metrics
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +141,30 @@ def test_of_equally_good_costs_the_smallest_is_chosen(monkeypatch):
     for order in (list(rows), list(rows)[::-1]):
         best = campaigns._best_C(part, "threshold", "file", 0.1, 0, dict.fromkeys(order, 1.0), {})
         assert best == dict.fromkeys(campaigns.SCORES, 1.0)
+
+
+def test_a_set_without_test_rows_loses_its_last_ones_or_some_at_random():
+    whole = datasets.load("twonorm")
+    last, drawn = campaigns.load("twonorm"), campaigns.load("twonorm", shuffle=True)
+    assert np.array_equal(np.append(last.y_train, last.y_test), whole.y)
+    assert not np.array_equal(np.append(drawn.y_train, drawn.y_test), whole.y)
+    for data in (last, drawn):
+        assert len(data.y_test) == 0.3 * len(whole.y)
+        assert np.abs(data.X_train.mean(axis=0)).max() < 1e-12 and data.X_train.std(axis=0) == pytest.approx(1)
+    scale = whole.X[: len(last.y_train)]
+    assert np.allclose(last.X_test, (whole.X[len(scale) :] - scale.mean(axis=0)) / scale.std(axis=0))
+
+
+def test_mistakes_count_rows_that_are_not_asked_for(data):
+    X, y = data.X_train[:300], data.y_train[:300]
+    model = PAClassifier(query="random", query_rate=0.2)
+    wanted = []
+    for seed in (3, 4):
+        learner, wrong = clone(model).set_params(random_state=seed), 0
+        for row, label in zip(X, y, strict=True):
+            p = learner.decision_function([row])[0] if hasattr(learner, "coef_") else 0.0
+            wrong += (p > 0) != (label > 0)
+            learner.partial_fit([row], [label], classes=[-1, 1])
+        assert learner.n_queries_ < 100
+        wanted.append(wrong)
+    assert campaigns.mistakes(model, X, y, (3, 4)).tolist() == wanted

@@ -139,6 +139,26 @@ def test_the_exact_intercept_is_that_of_our_own_learners(variant):
     np.testing.assert_allclose(drop_in.coef_, own.coef_, rtol=1e-10)
 
 
+@needs_theirs
+@pytest.mark.parametrize("average", [False, True, 40])
+@pytest.mark.parametrize("task", ["three", "regression"])
+def test_edited_weights_are_learnt_on_from(task, average):
+    names, options = ("PassiveAggressiveClassifier", {"classes": np.unique(Y3)}), {"average": average}
+    rows, y = X, Y3
+    if task == "regression":
+        names, options, (rows, y) = ("PassiveAggressiveRegressor", {}), {"average": average}, (XR, YR)
+    weights = []
+    for module in (sklearn.linear_model, importlib.import_module("pa_lab.compat")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = getattr(module, names[0])(shuffle=False, fit_intercept=False, **options)
+            model.partial_fit(rows[:60], y[:60], **names[1])
+        model.coef_ *= 0.5
+        model.partial_fit(rows[60:], y[60:])
+        weights.append(model.coef_)
+    np.testing.assert_allclose(*weights, rtol=1e-12, atol=1e-12)
+
+
 def test_weights_become_sparse_and_dense_again():
     model = PassiveAggressiveClassifier(random_state=0).fit(X, Y3)
     before = model.predict(X)

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as sk
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import Bunch
 
 from pa_lab import PAClassifier
 from pa_lab.study import experiments
@@ -61,6 +63,14 @@ def test_every_row_is_as_likely_to_be_flipped():
     assert np.abs(counts / 2000 - 0.3).max() < 0.05
 
 
+def test_rows_are_flipped_in_proportion_to_their_weights():
+    y, weight = np.tile([1, -1], 2), np.array([3.0, 5.0, 1.0, 0.0])
+    either = [flip_labels(y, 0.25, np.random.default_rng(seed), weight=weight) != y for seed in range(2000)]
+    assert np.abs(np.mean(either, axis=0) - weight / 9).max() < 0.05
+    positive = [flip_labels(y, 0.5, np.random.default_rng(seed), 1, weight) != y for seed in range(2000)]
+    assert np.abs(np.mean(positive, axis=0) - np.array([3, 0, 1, 0]) / 4).max() < 0.05
+
+
 @pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan])
 def test_a_bad_rate_is_named(rate):
     with pytest.raises(ValueError, match="rate must be between 0 and 1"):
@@ -89,6 +99,67 @@ def test_cross_validation_trains_on_the_training_rows_only(rows):
     for fold, (train, test) in enumerate(splits):
         decision = LinearSVC().fit(X[train], y[train]).decision_function(X[test])
         assert frame.auc[fold] == pytest.approx(sk.roc_auc_score(y[test], decision))
+
+
+def test_tuned_fits_are_fits_scored_on_the_other_rows(rows):
+    X, y = rows
+    fits = experiments.tuned_fits(LinearSVC(), VALUES, X[:300], y[:300], X[300:], y[300:])
+    assert fits.C.tolist() == VALUES
+    for C, fit in zip(VALUES, fits.itertuples(), strict=True):
+        decision = LinearSVC(C=C).fit(X[:300], y[:300]).decision_function(X[300:])
+        assert fit.auc == pytest.approx(sk.roc_auc_score(y[300:], decision))
+        assert fit.f1 == pytest.approx(sk.f1_score(y[300:], np.where(decision > fit.threshold, 1, -1)))
+        assert fit.f1 >= max(sk.f1_score(y[300:], np.where(decision >= cut, 1, -1)) for cut in decision)
+
+
+def test_a_set_without_a_test_part_is_split_and_standardised_by_its_training_rows(rows):
+    X, y = rows
+    parts = experiments.train_and_test(Bunch(X=3 + 2 * X, y=y))
+    assert [len(part) for part in parts] == [300, 300, 100, 100]
+    assert parts[0].mean(axis=0) == pytest.approx(0) and parts[0].std(axis=0) == pytest.approx(1)
+    whole = np.sort(np.concatenate([parts[0], parts[2]]), axis=0)
+    shape = np.sort(X, axis=0)
+    assert (whole - whole[0]) / (whole[-1] - whole[0]) == pytest.approx((shape - shape[0]) / (shape[-1] - shape[0]))
+
+
+def test_a_test_part_that_is_there_is_only_shortened(rows):
+    X, y = rows
+    data = Bunch(X_train=X[:300], y_train=y[:300], X_test=X[300:], y_test=y[300:])
+    X_train, y_train, X_test, y_test = experiments.train_and_test(data, most=30)
+    assert X_train is data.X_train and y_train is data.y_train
+    found = [int(np.flatnonzero((data.X_test == row).all(axis=1))[0]) for row in X_test]
+    assert len(set(found)) == 30 and (data.y_test[found] == y_test).all()
+    assert len(experiments.draw(X, y, 1000, seed=0)[1]) == 400
+
+
+def test_drawn_parts_keep_the_shares_of_the_classes_and_scale_by_the_training_rows(rows):
+    X, y = rows
+    X_train, y_train, X_test, y_test = experiments.drawn_parts(Bunch(X_train=X, y_train=y), 200, seed=1)
+    assert [len(y_train), len(y_test)] == [200, 85]
+    assert y_train.mean() == pytest.approx(y.mean(), abs=0.02) and y_test.mean() == pytest.approx(y.mean(), abs=0.02)
+    assert np.abs(X_train).max(axis=0) == pytest.approx(1)
+    found = np.concatenate([X_train, X_test])[:, 0] / X_train[0, 0]
+    ratio = X[:, 0][:, None] / X[:, 0]
+    assert any(np.isin(found.round(9), column.round(9)).all() for column in ratio.T), "columns are not only scaled"
+    assert len(experiments.drawn_parts(Bunch(X=X, y=y), 10_000, seed=1)[1]) == 280
+
+
+def test_the_chosen_model_is_the_one_a_held_out_third_prefers(rows):
+    X, y = rows
+    models = {"logistic": LogisticRegression()}
+    found = experiments.chosen_scores(models, VALUES, X[:300], y[:300], X[300:], y[300:], seed=0)
+    split = list(StratifiedShuffleSplit(1, test_size=1 / 3, random_state=0).split(X[:300], y[:300]))
+    search = GridSearchCV(LogisticRegression(), {"C": VALUES}, scoring="roc_auc", cv=split).fit(X[:300], y[:300])
+    assert search.cv_results_["mean_test_score"][VALUES.index(found["C"])] == pytest.approx(search.best_score_)
+    decision = LogisticRegression(C=found["C"]).fit(X[:300], y[:300]).decision_function(X[300:])
+    assert found["auc"] == pytest.approx(sk.roc_auc_score(y[300:], decision))
+
+
+def test_seconds_are_medians_and_slow_fits_are_not_repeated(rows, monkeypatch):
+    times = iter([0.3, 0.1, 0.2, 5.0])
+    monkeypatch.setattr(experiments, "timed_fit", lambda model, X, y: (model, next(times)))
+    models = {"fast": PAClassifier(), "slow": SVC()}
+    assert experiments.fit_seconds(models, *rows, sizes=[10], repeats=3)["seconds"].tolist() == [0.2, 5.0]
 
 
 def test_of_equally_good_costs_the_smallest_is_chosen():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.utils import Bunch
 
 import oracles
 from pa_lab.study import generalized as gen
@@ -52,7 +53,9 @@ def test_a_pass_over_no_row_is_refused():
 def test_protocol_tunes_and_tries(toy):
     X, y = toy
     subsamples = [rows for rows, _ in gen.splits(40, 2, seed=1)]
-    best = gen.tune(X, y, subsamples, methods=("BPAI",), batches=(2,), Cs=[0.01, 1.0], sigmas=[0.1, 1.0])
+    data = {"toy": Bunch(X=X, y=y, subsamples=subsamples, parts=gen.splits(40, 3))}
+    best = gen.tune(data, methods=("BPAI",), batches=(2,), Cs=[0.01, 1.0], sigmas=[0.1, 1.0])
+    assert best[["database", "method", "B"]].values.tolist() == [["toy", "BPAI", 2]]
     errors = {}
     for C in (0.01, 1.0):
         for sigma in (0.1, 1.0):
@@ -61,12 +64,25 @@ def test_protocol_tunes_and_tries(toy):
                 gen.wrong(gen.kernel_pass(K, y, rows, "BPAI", C, 2)[0][:, 0], y[rows]).mean() for rows in subsamples
             ]
             errors[C, sigma] = np.mean(runs)
-    assert best.error[0] == pytest.approx(min(errors.values()))
     assert errors[best.C[0], best.sigma[0]] == pytest.approx(min(errors.values()))
-    runs = gen.trials(X, y, best, gen.splits(40, 3), flips=(0.0, 0.2), paths=True)
-    assert len(runs) == 6
+    runs = gen.trials(data, pd.concat([best, best]), flips=(0.0, 0.2), paths=True)
+    assert len(runs) == 6  # a setting that comes twice is run once
     assert (runs.curve.map(len) == 30).all()
     assert not np.array_equal(*runs[runs.trial == 0].curve)
+
+
+def test_a_trial_is_a_pass_over_its_own_rows_of_its_own_database(toy):
+    X, y = toy
+    parts = gen.splits(40, 2)
+    data = {"first": Bunch(X=X, y=y, parts=parts), "second": Bunch(X=2 * X, y=-y, parts=parts[::-1])}
+    about = {"method": "BPAI", "B": 4, "C": 0.5, "sigma": 1.0}
+    runs = gen.trials(data, pd.DataFrame([{"database": name} | about for name in data]))
+    for name, found in runs.groupby("database"):
+        K = gen.rbf(gen.pdist(data[name].X, "sqeuclidean"), 1.0)
+        for run, (train, test) in zip(found.itertuples(), data[name].parts, strict=True):
+            trace, w = gen.kernel_pass(K, data[name].y, train, "BPAI", 0.5, 4)
+            assert run.online == gen.wrong(trace[:, 0], data[name].y[train]).mean()
+            assert run.test == gen.wrong(gen.predict(K, test, w), data[name].y[test]).mean()
 
 
 @pytest.mark.parametrize("how", gen.SCALINGS)
@@ -89,8 +105,9 @@ def test_cells_are_marked_by_overlap():
 def test_stream_errors_count_the_mistakes_along_each_order(toy):
     X, y = toy
     orders = [np.arange(40), np.arange(40)[::-1]]
-    runs = gen.stream_errors(X, y, orders, batches=[1, 8], Cs=[0.1, 1.0])
-    assert len(runs) == 2 * 3 * 2 * 2
+    runs = gen.stream_errors({"plain": X, "tenfold": 10 * X}, y, orders, batches=[1, 8], Cs=[0.1, 1.0])
+    assert len(runs) == 2 * 2 * 3 * 2 * 2
+    runs = runs[runs.kind == "plain"]
     one = runs[(runs.order == 1) & (runs.method == "BPAI") & (runs.B == 1) & (runs.C == 1.0)].online.item()
     constant = np.column_stack([X, np.ones(40)])[::-1]
     w, mistakes = np.zeros(4), 0

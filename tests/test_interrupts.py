@@ -15,7 +15,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin, clone
 
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, expansion, rows, undo
+from pa_lab import (
+    KernelPAClassifier,
+    KernelPARegressor,
+    PAClassifier,
+    PARegressor,
+    budget,
+    expansion,
+    passes,
+    rows,
+    undo,
+)
 from pa_lab.kernel import KernelModel
 from pa_lab.linear import LinearModel
 
@@ -148,6 +158,12 @@ def test_an_interrupt_at_any_point_of_a_call_tears_nothing(make, name):
     assert interrupt_everywhere(make(name), call, of_the_package, fair=True) > 30
 
 
+def test_an_interrupt_of_a_batch_solved_in_a_thread_tears_nothing(monkeypatch):
+    monkeypatch.setattr(passes, "AT_ONCE", 16)
+    model = PAClassifier("PA-II", batch_size=8, average=True).fit(X[:40], Y3[:40])
+    assert interrupt_everywhere(model, functools.partial(learn, y=Y3), of_the_package, fair=True) > 30
+
+
 @pytest.mark.parametrize("average", [False, True])
 def test_an_interrupt_of_setting_weights_tears_nothing(average):
     def call(model):
@@ -181,6 +197,30 @@ def test_passes_in_slices_give_the_same_bits(model, y, form, monkeypatch):
     in_slices = sliced._scores(form(X))
     monkeypatch.undo()
     assert np.array_equal(whole._scores(form(X)), in_slices)
+
+
+@pytest.mark.parametrize("model", [PAClassifier("PA-II"), PAClassifier("PALS"), PARegressor()], ids=lambda m: m.variant)
+def test_batches_solved_in_a_thread_give_the_same_bits(model, monkeypatch):
+    model.set_params(batch_size=8, average=True)
+    y = X[:, 0] if isinstance(model, PARegressor) else Y3
+    here = clone(model).fit(X, y)
+    monkeypatch.setattr(passes, "AT_ONCE", 16)
+    assert state(clone(model).fit(X, y)) == state(here)
+
+
+@pytest.mark.parametrize("y", [Y2, Y3], ids=["two", "many"])
+def test_exchanges_in_parts_give_the_same_bits(y, monkeypatch):
+    whole, calls, learn_block = KernelPAClassifier(gamma=5.0, budget=8).fit(X, y), [], budget.learn_block
+
+    def counted(start, stop, *args):
+        calls.append(stop - start)
+        return learn_block(start, stop, *args)
+
+    monkeypatch.setattr(budget, "AT_ONCE", 3 * 8**2)
+    monkeypatch.setattr(budget, "learn_block", counted)
+    in_parts = KernelPAClassifier(gamma=5.0, budget=8).fit(X, y)
+    assert state(in_parts) == state(whole)
+    assert len(calls) > 15 and max(calls[2:]) == 3
 
 
 def test_a_trace_in_slices_is_the_same(monkeypatch):
@@ -251,3 +291,47 @@ def test_a_fit_of_five_million_rows_can_be_stopped():
     assert child.returncode == 0, child.stderr
     seconds, same, n_seen = child.stdout.split()
     assert float(seconds) < 0.5 and (same, n_seen) == ("True", "1000")
+
+
+IN_ONE_GO = """
+import os, signal, threading, time
+import numpy as np
+from pa_lab import KernelPAClassifier, PAClassifier
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(4000, 30)), rng.choice([-1, 1], 4000)
+wide = rng.normal(size=(600, 6000))
+
+def lose_patience():
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+def report(name, model, X, y):
+    start = time.perf_counter()
+    model.partial_fit(X, y)
+    whole, delays, before = time.perf_counter() - start, [], model.decision_function(X)
+    while len(delays) < 3 and not min(delays, default=whole) < whole / 3:
+        threading.Timer(whole / 3, lose_patience).start()
+        try:
+            model.partial_fit(X, y)
+        except KeyboardInterrupt:
+            delays.append(time.perf_counter() - sent.pop())
+    print(name, whole, min(delays), np.array_equal(model.decision_function(X), before))
+
+sent, small = [], (X[:20], y[:20])
+report("moves", PAClassifier("PA-II", batch_size=1000).fit(*small), X[:1000], y[:1000])
+report("factors", PAClassifier("PALS", batch_size=1500).fit(*small), X[:1500], y[:1500])
+report("eigenvectors", PAClassifier("PALS", batch_size=200, C=1e9).fit(*small), X[:200], y[:200])
+report("products", PAClassifier(batch_size=600).fit(wide[:20], y[:20]), wide, y[:600])
+report("exchanges", KernelPAClassifier(budget=1500, gamma=1.0).fit(X[:2000], y[:2000]), X[2000:2256], y[2000:2256])
+"""
+
+
+def test_what_takes_long_in_one_go_can_be_stopped_on_the_way():
+    """A call is interrupted when a third of it is done; a loop that does not look would go on for two thirds."""
+    child = subprocess.run([sys.executable, "-c", IN_ONE_GO], capture_output=True, text=True, timeout=300)
+    assert child.returncode == 0, child.stderr
+    lines = [line.split() for line in child.stdout.splitlines()]
+    assert len(lines) == 5
+    for name, whole, delay, same in lines:
+        assert float(delay) < float(whole) / 3 and same == "True", f"{name}: {delay} of {whole} s"

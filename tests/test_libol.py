@@ -8,7 +8,7 @@ import pytest
 
 from pa_lab import datasets
 from pa_lab.study import store
-from pa_lab.study.libol import libol_order, libol_runs
+from pa_lab.study.libol import against_printed, libol_order, libol_runs
 
 TABLE = Path(store.ROOT) / "pa_lab" / "study" / "published_tables" / "libol_table3_ijcnn1.csv"
 
@@ -30,3 +30,12 @@ def test_the_runs_have_the_printed_means_and_deviations():
                 digits = len(row[statistic].partition(".")[2])
                 mine = ours.loc[row["model"], (row["quantity"], statistic)]
                 assert abs(mine - float(row[statistic])) <= 0.5 * 10.0**-digits + 1e-9, (row, statistic, mine)
+
+
+def test_the_comparison_has_both_tables():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.choice([-1, 1], 60)
+    table, runs = against_printed(X, y), libol_runs(X, y)
+    assert table.loc[("PA", "updates"), "mean, printed"] == 33847.95
+    assert table.loc[("PA", "updates"), "std, ours"] == pytest.approx(runs[runs.model == "PA"].updates.std())
+    assert len(table) == 8

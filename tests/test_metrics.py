@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from pa_lab.study import metrics
-from pa_lab.study.metrics import best_threshold, scores, scores_at_best_threshold
+from pa_lab.study.metrics import best_threshold, scores
 
 
 def by_scikit_learn(y, decision, threshold):
@@ -85,12 +85,3 @@ def test_labels_other_than_minus_and_plus_one_are_refused(y):
     for function in (scores, best_threshold):
         with pytest.raises(ValueError, match=r"y must hold both labels, -1 and \+1, and no other"):
             function(np.array(y), np.arange(float(len(y))))
-
-
-def test_the_tuned_threshold_comes_from_the_training_rows():
-    rng = np.random.default_rng(3)
-    y = np.where(rng.random(400) < 0.3, 1, -1)
-    train, test = rng.standard_normal((2, 400)) + 0.6 * y
-    test += 0.5
-    assert scores_at_best_threshold(y, train, y, test) == scores(y, test, best_threshold(y, train))
-    assert scores_at_best_threshold(y, train, y, train)["f1"] > scores(y, train)["f1"]

@@ -14,9 +14,13 @@ from math import exp, sqrt
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_X_y, validate_data
+
+from pa_lab import PAClassifier
 
 RULES = ("perceptron", "AROW", "AdaGrad hinge", "AdaGrad logistic")
 PERCEPTRON, AROW, HINGE, LOGISTIC = range(4)
@@ -26,12 +30,49 @@ POWERS = tuple(range(-14, 3, 2))
 def tuning_grid(rule):
     """Return the values to try for the ``C`` of a rule, here or in `PAClassifier`: for all the same nine.
 
-    They are the powers of 4 from 2^-14 to 2^2. The perceptron and PA have no C, so the list has one entry.
+    They are the powers of 4 from 2^-14 to 2^2. The perceptron and PA have no C, so the list has one entry. The name
+    may say more after the rule.
 
-    >>> len(tuning_grid("AROW")), tuning_grid("perceptron")
+    >>> len(tuning_grid("AROW")), tuning_grid("PA averaged")
     (9, [1.0])
     """
-    return [1.0] if rule in ("perceptron", "PA") else [2.0**power for power in POWERS]
+    return [1.0] if rule.split()[0] in ("perceptron", "PA") else [2.0**power for power in POWERS]
+
+
+def online(rule, **settings):
+    """Return an unfitted learner of one of ``RULES``, or of a rule of `PAClassifier`.
+
+    >>> online("PA-I", average=True), online("AROW", C=0.5)
+    (PAClassifier(average=True), OnlineClassifier(C=0.5, rule='AROW'))
+    """
+    return OnlineClassifier(rule, **settings) if rule in RULES else PAClassifier(rule, **settings)
+
+
+def liblinear(loss, tol):
+    """Return the unfitted classifier of LIBLINEAR with a loss: "hinge", "squared hinge" or "logistic".
+
+    >>> liblinear("logistic", tol=0.01)
+    LogisticRegression(solver='liblinear', tol=0.01)
+    """
+    if loss == "logistic":
+        return LogisticRegression(solver="liblinear", tol=tol)
+    return LinearSVC(loss=loss.replace(" ", "_"), tol=tol, max_iter=100_000, random_state=0)
+
+
+def with_balanced(methods, starts):
+    """Return a dict of estimators, with copies in which both classes have the same total weight.
+
+    Parameters
+    ----------
+    methods : dict of str to estimator
+    starts : sequence of str. Names that begin with one of these get such a copy.
+
+    >>> list(with_balanced({"PA": PAClassifier("PA"), "PA-I": PAClassifier()}, ["PA-"]))
+    ['PA', 'PA-I', 'PA-I, balanced']
+    """
+    names = [name for start in starts for name in methods if name.startswith(start)]
+    balanced = {f"{name}, balanced": clone(methods[name]).set_params(class_weight="balanced") for name in names}
+    return methods | balanced
 
 
 class OnlineClassifier(LinearClassifierMixin, BaseEstimator):

@@ -241,6 +241,32 @@ def along(model: PAClassifier, X: Matrix, y: np.ndarray, u: np.ndarray) -> pd.Da
     return pd.DataFrame({"seen": np.arange(1, len(bound) + 1), "observed": observed.cumsum(), "bound": bound})
 
 
+def at_end(
+    variant: str, X: Matrix, y: np.ndarray, C: float = 1.0, fit_intercept: bool = True, vector_of: str | None = None
+) -> dict[str, float]:
+    """Return what a run has reached at the end of a stream, and the smallest bound: `along` with `tightest`.
+
+    Parameters
+    ----------
+    variant, X, y, C, fit_intercept : as for `tightest`
+    vector_of : str, optional. The rule whose `tightest` vector to compare with, if not ``variant``.
+
+    Returns a dict with ``observed``, ``bound`` and ``times``, how many times as large the bound is.
+
+    Raises ValueError if the bound does not hold after every single example, which would refute the theorem or the code.
+
+    >>> at_end("PA", np.array([[2.0], [-4.0]]), np.array([1, -1]), fit_intercept=False)["observed"]
+    1.0
+    """
+    u = tightest(vector_of or variant, X, y, C, fit_intercept)
+    run = along(PAClassifier(variant, C, fit_intercept=fit_intercept), X, y, u)
+    broken = np.flatnonzero(run["observed"] > run["bound"])
+    if len(broken):
+        raise ValueError(f"the bound of {variant} does not hold after {broken[0] + 1} examples.")
+    end = run.iloc[-1]
+    return {"observed": float(end.observed), "bound": float(end.bound), "times": float(end.bound / end.observed)}
+
+
 def _bound(run, u):
     """Return the bound that covers a run with these parameters."""
     if run["query"] == "margin":

@@ -5,21 +5,50 @@ many of them. Its words: ``asking``, one of `WAYS`; ``order`` of the rows, "file
 and budget; ``share`` of the labels that may be asked for; ``weights``, "last" or "averaged".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
 from pa_lab.linear import PAClassifier
-from pa_lab.study import metrics
+from pa_lab.study import datasets, metrics
 from pa_lab.study.experiments import decision_values, first_reach, grid, sweep, trace
 
 WAYS = ("margin", "threshold", "random", "first", "all")  # "first": the first rows of the stream, then none
 BY_SCORE = ("margin", "threshold")  # these look at the score of a row, so their delta must be found by trial
 SCORES = ("average_precision", "auc", "f1", "balanced_accuracy")
-HELD_OUT = 0.3  # of the training rows, to choose C on
+HELD_OUT = 0.3  # of the training rows, to choose C on, and of a set without test rows, to score on
 TOLERANCE = 0.2  # a C with which a campaign misses its budget by more than this share of it is not chosen
+
+
+def load(name: str, shuffle: bool = False) -> Bunch:
+    """Load a data set with test rows, and with columns of mean 0 and variance 1 on the training rows.
+
+    Parameters
+    ----------
+    name : str. One of `pa_lab.datasets.names`.
+    shuffle : bool, default=False
+        A set without test rows has 30 % of its rows set aside: drawn at random, or the last ones.
+
+    Returns a Bunch as from `pa_lab.datasets.load`, with ``X_train, y_train, X_test, y_test``. Sparse columns stay as
+    they are.
+
+    >>> data = load("twonorm")
+    >>> data.X_train.shape, data.X_test.shape
+    ((5180, 20), (2220, 20))
+    """
+    data = datasets.load(name)
+    if "X" in data:
+        parts = train_test_split(data.X, data.y, test_size=HELD_OUT, shuffle=shuffle, random_state=0)
+        data.X_train, data.X_test, data.y_train, data.y_test = parts
+    if isinstance(data.X_train, np.ndarray):
+        scaler = StandardScaler().fit(data.X_train)
+        data.X_train, data.X_test = scaler.transform(data.X_train), scaler.transform(data.X_test)
+    return data
 
 
 def compare(
@@ -209,6 +238,29 @@ def campaign(model: PAClassifier, X, y: np.ndarray, data: Bunch) -> dict[str, fl
     found = metrics.scores(data.y_test, p, at_f1)
     found["balanced_accuracy"] = metrics.scores(data.y_test, p, at_balanced)["balanced_accuracy"]
     return {"labels": model.n_queries_, "updates": model.n_updates_} | {score: found[score] for score in SCORES}
+
+
+def mistakes(model: PAClassifier, X, y: np.ndarray, seeds: Iterable[int]) -> np.ndarray:
+    """Count the rows that a model predicts wrongly on its way through a stream, before it may ask for their labels.
+
+    Parameters
+    ----------
+    model : PAClassifier. Each pass starts from zero weights.
+    X, y : array or CSR matrix of shape (n, d), array of shape (n,). The stream, labels in {-1, +1}.
+    seeds : iterable of int. A pass for each; the seed decides which labels are asked for.
+
+    Returns an int array with a count for each seed. Unlike the ``n_mistakes_`` of a learner, which cannot know better,
+    it counts mistakes on rows that were not asked for as well.
+
+    >>> model = PAClassifier(label_budget=1)
+    >>> mistakes(model, np.array([[1.0], [1.0], [1.0]]), np.array([1, -1, -1]), [0]).tolist()
+    [3]
+    """
+    counts = []
+    for seed in seeds:
+        p = trace(clone(model).set_params(random_state=seed), X, y)["score"]
+        counts.append(np.count_nonzero((p > 0) != (y > 0)))
+    return np.array(counts)
 
 
 def learn(model: PAClassifier, X, y: np.ndarray):

@@ -18,12 +18,15 @@ import pandas as pd
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedShuffleSplit, train_test_split
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from pa_lab import PAClassifier, PARegressor
 from pa_lab.study.fits import cached_fit, dyadic  # noqa: F401 (part of this interface)
-from pa_lab.study.metrics import scores
+from pa_lab.study.metrics import best_threshold, scores
 from pa_lab.study.standin import misfire_blocks
 
 Matrix = np.ndarray | sp.spmatrix | sp.sparray
@@ -110,6 +113,65 @@ def _rows_of(setting, result):
     return [setting | row for row in results]
 
 
+# ---------------------------------------------------------------- parts of a data set
+
+
+def train_and_test(data: Bunch, most: int | None = None) -> tuple[Matrix, np.ndarray, Matrix, np.ndarray]:
+    """Return training rows, their labels, test rows and their labels.
+
+    A set without a test part is split at random, three to one, and its columns are standardised by the training rows.
+
+    Parameters
+    ----------
+    data : Bunch. From `pa_lab.datasets.load`.
+    most : int, optional. Keep at most so many rows of a test part that comes with the set, drawn at random.
+
+    >>> data = Bunch(X=np.arange(8.0).reshape(8, 1), y=np.tile([-1, 1], 4))
+    >>> [part.shape for part in train_and_test(data)]
+    [(6, 1), (6,), (2, 1), (2,)]
+    """
+    if "X_test" in data:
+        test = (data.X_test, data.y_test) if most is None else draw(data.X_test, data.y_test, most, seed=0)
+        return data.X_train, data.y_train, *test
+    X, X_test, y, y_test = train_test_split(data.X, data.y, random_state=0)
+    scaler = StandardScaler().fit(X)
+    return scaler.transform(X), y, scaler.transform(X_test), y_test
+
+
+def draw(X: Matrix, y: np.ndarray, n: int, seed: int | Sequence[int]) -> tuple[Matrix, np.ndarray]:
+    """Return ``n`` random rows (all, if there are no more) in random order, and their labels.
+
+    >>> draw(np.eye(3), np.array([1, -1, -1]), 2, seed=0)[1].tolist()
+    [-1, 1]
+    """
+    rows = np.random.default_rng(seed).permutation(len(y))[:n]
+    return X[rows], y[rows]
+
+
+def drawn_parts(data: Bunch, n: int, seed: int) -> tuple[Matrix, np.ndarray, Matrix, np.ndarray]:
+    """Draw training and test rows from the training part of a data set, with the shares of the classes kept.
+
+    Parameters
+    ----------
+    data : Bunch. From `pa_lab.datasets.load`.
+    n : int. Training rows; at most seven tenths of what there is. There are 3/7 as many test rows.
+    seed : int
+
+    Returns training rows, their labels, test rows and their labels. Columns are divided by their largest absolute value
+    among the training rows.
+
+    >>> data = Bunch(X=np.arange(20.0).reshape(20, 1), y=np.tile([-1, 1], 10))
+    >>> [part.shape for part in drawn_parts(data, 10, seed=0)]
+    [(10, 1), (10,), (4, 1), (4,)]
+    """
+    X, y = (data.X, data.y) if "X" in data else (data.X_train, data.y_train)
+    n = min(n, 7 * len(y) // 10)
+    sizes = {"train_size": n, "test_size": 3 * n // 7}
+    X, X_test, y, y_test = train_test_split(X, y, **sizes, stratify=y, random_state=seed)
+    scaler = MaxAbsScaler().fit(X)
+    return scaler.transform(X), y, scaler.transform(X_test), y_test
+
+
 # ---------------------------------------------------------------- folds and tuning
 
 
@@ -176,6 +238,59 @@ def best_C(curves: pd.DataFrame, score: str, by: str | list[str] = "method") -> 
     by = [by] if isinstance(by, str) else list(by)
     means = curves.groupby([*by, "C"], sort=False)[score].mean().reset_index().sort_values("C", kind="stable")
     return means.loc[means.groupby(by, sort=False)[score].idxmax()].set_index(by)["C"]
+
+
+def tuned_fits(
+    model: BaseEstimator, values: Sequence[float], X: Matrix, y: np.ndarray, X_check: Matrix, y_check: np.ndarray
+) -> pd.DataFrame:
+    """Fit a linear model with each value of ``C`` and score it on other rows, at the threshold with the best F1 there.
+
+    Parameters
+    ----------
+    model : estimator with the parameter ``C`` and, once fitted, ``coef_``
+    values : sequence of float. Values of ``C``.
+    X, y : arrays of shape (n, d) and (n,). Rows to learn.
+    X_check, y_check : arrays of shape (m, d) and (m,). Rows to choose ``C`` and the threshold by.
+
+    Returns a frame with a row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `scores`.
+
+    >>> X, y = np.array([[-2.0], [1.0]]), np.array([-1, 1])
+    >>> tuned_fits(PAClassifier(), [0.1, 1.0], X, y, X, y)[["C", "f1"]].values.tolist()
+    [[0.1, 1.0], [1.0, 1.0]]
+    """
+    rows = []
+    for C in values:
+        fitted = clone(model).set_params(C=C).fit(X, y)
+        decision = decision_values(fitted, X_check)
+        threshold = best_threshold(y_check, decision)
+        rows.append({"C": C, "model": fitted, "threshold": threshold} | scores(y_check, decision, threshold))
+    return pd.DataFrame(rows)
+
+
+def chosen_scores(
+    models: Estimators, values: Sequence[float], X: Matrix, y: np.ndarray, X_test: Matrix, y_test: np.ndarray, seed: int
+) -> dict:
+    """Choose a model and its ``C`` by the AUC on a third of the training rows, fit it to all, and score the test rows.
+
+    Parameters
+    ----------
+    models : dict of str to estimator. What to choose from.
+    values : sequence of float. Values of ``C``.
+    X, y, X_test, y_test : arrays, as from `drawn_parts`
+    seed : int. Seed of the third that is held out; the classes keep their shares.
+
+    Returns a dict with ``method``, ``C`` and the six `scores`.
+
+    >>> X, y = np.tile([[-2.0], [1.0]], (6, 1)), np.tile([-1, 1], 6)
+    >>> found = chosen_scores({"PA-I": PAClassifier()}, [0.1, 1.0], X, y, X, y, seed=0)
+    >>> found["method"], found["C"], found["auc"]
+    ('PA-I', 0.1, 1.0)
+    """
+    third = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=seed).split(X, y)
+    curves = tuning_curves(models, values, X, y, list(third), n_jobs=1)
+    method, C = curves.groupby(["method", "C"])["auc"].mean().idxmax()
+    model = clone(models[method]).set_params(C=C).fit(X, y)
+    return {"method": method, "C": float(C)} | scores(y_test, decision_values(model, X_test))
 
 
 # ---------------------------------------------------------------- along a stream
@@ -269,8 +384,14 @@ def first_reach(x: Sequence[float], curve: Sequence[float], target: float) -> fl
 # ---------------------------------------------------------------- label noise
 
 
-def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int | None = None) -> np.ndarray:
-    """Return a copy of ``y`` with a share of its labels flipped, drawn uniformly without replacement.
+def flip_labels(
+    y: np.ndarray,
+    rate: float,
+    rng: np.random.Generator,
+    among: int | None = None,
+    weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return a copy of ``y`` with a share of its labels flipped, drawn without replacement.
 
     Parameters
     ----------
@@ -278,6 +399,7 @@ def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int
     rate : float in [0, 1]. Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
     among : {-1, +1} or None, default=None. Flip only labels of this sign.
+    weight : array of shape (n,), optional. Draw in proportion to these, instead of uniformly.
 
     >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
     np.float64(0.0)
@@ -288,7 +410,8 @@ def flip_labels(y: np.ndarray, rate: float, rng: np.random.Generator, among: int
         raise ValueError(f"y must hold -1 and +1, and among be one of them or None; got {np.unique(y)} and {among!r}.")
     candidates = np.arange(len(y)) if among is None else np.flatnonzero(y == among)
     flipped = np.array(y)
-    flipped[rng.choice(candidates, round(rate * len(candidates)), replace=False)] *= -1
+    chance = None if weight is None else weight[candidates] / weight[candidates].sum()
+    flipped[rng.choice(candidates, round(rate * len(candidates)), replace=False, p=chance)] *= -1
     return flipped
 
 
@@ -355,3 +478,27 @@ def in_new_process(function: Callable, *args):
     """
     with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
         return pool.submit(function, *args).result()
+
+
+def fit_seconds(models: Estimators, X: Matrix, y: np.ndarray, sizes: Sequence[int], repeats: int = 5) -> pd.DataFrame:
+    """Measure the seconds that models take to learn the first rows of a data set.
+
+    Parameters
+    ----------
+    models : dict of str to estimator
+    X, y : arrays of shape (n, d) and (n,)
+    sizes : sequence of int. Numbers of rows.
+    repeats : int, default=5. Fits of each; a model whose first fit takes more than a second is fitted once.
+
+    Returns a frame with columns ``name``, ``rows`` and ``seconds``, the median over the fits.
+
+    >>> fit_seconds({"PA": PAClassifier("PA")}, np.eye(2), [-1, 1], sizes=[2])["seconds"][0] > 0
+    np.True_
+    """
+    found = []
+    for case in grid(name=models, rows=sizes):
+        taken = []
+        while len(taken) < repeats and not (taken and taken[0] > 1):
+            taken.append(timed_fit(models[case["name"]], X[: case["rows"]], y[: case["rows"]])[1])
+        found.append(case | {"seconds": np.median(taken)})
+    return pd.DataFrame(found)

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from joblib import parallel_config
 from scipy.spatial.distance import pdist, squareform
+from sklearn.utils import Bunch
 
 from pa_lab import PAClassifier
 from pa_lab.passes import State, learn_batches
 from pa_lab.queries import ASK_ALL
 from pa_lab.rows import make_gram_rows
 from pa_lab.rules import make_rule
+from pa_lab.study import datasets
 from pa_lab.study.experiments import Splits, flip_labels, grid, sweep
 from pa_lab.study.published_protocol import weighted_sums
 
@@ -26,6 +29,30 @@ BATCHES = (1, 2, 3, 4, 6, 8, 10, 20)
 CS, SIGMAS = np.logspace(-5, 1, 7), np.logspace(-4, 1, 6)
 SCALINGS = ("standard", "unit", "none")
 WIDTHS = {"2 sigma^2": lambda s: 0.5 / s**2, "sigma^2": lambda s: s**-2.0, "gamma": lambda s: s}
+
+
+def load(name: str, n_trials: int, seed: int = 0, scaling: str = "standard") -> Bunch:
+    """Load a database with the rows of its trials and those to tune on.
+
+    Parameters
+    ----------
+    name : str in ``DATABASES``
+    n_trials : int
+    seed : int, default=0. Seed of the trials; the subsamples have the next one.
+    scaling : str in ``SCALINGS``
+
+    Returns a Bunch as from `pa_lab.datasets.load`, with ``X`` scaled; ``parts``, training and test rows of each trial;
+    and ``subsamples``, three arrays of at most 1000 rows to tune on.
+
+    >>> data = load("twonorm", n_trials=25)
+    >>> len(data.parts), [len(rows) for rows in data.subsamples]
+    (25, [1000, 1000, 1000])
+    """
+    data = datasets.load(name)
+    data.X = scaled(data.X, scaling)
+    data.parts = splits(len(data.y), n_trials, seed=seed)
+    data.subsamples = [rows for rows, _ in splits(len(data.y), 3, seed=seed + 1, most=1000)]
+    return data
 
 
 def scaled(X: np.ndarray, how: str = "standard") -> np.ndarray:
@@ -100,34 +127,35 @@ def wrong(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def tune(
-    X: np.ndarray,
-    y: np.ndarray,
-    subsamples: list[np.ndarray],
+    databases: dict[str, Bunch],
     methods: Sequence[str] = tuple(METHODS),
     batches: Sequence[int] = BATCHES,
     width: str = "2 sigma^2",
     Cs: Sequence[float] = CS,
     sigmas: Sequence[float] = SIGMAS,
 ) -> pd.DataFrame:
-    """Choose C and sigma for each method and batch size, by the final cumulative error averaged over subsamples.
+    """Choose C and sigma for each database, method and batch size, by the online error averaged over subsamples.
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,)
-    subsamples : list of arrays of int. Rows, as they come.
+    databases : dict of str to Bunch. With ``X``, ``y`` and ``subsamples``, as from `load`.
     methods, batches, Cs, sigmas : sequences. What to tune and what to try.
     width : str in ``WIDTHS``
 
-    Returns a frame with columns ``method``, ``B``, ``C``, ``sigma`` and ``error``. Among equal errors the smallest C,
-    then the smallest sigma, is chosen.
+    Returns a frame with columns ``database``, ``method``, ``B``, ``C`` and ``sigma``. Among equal errors the smallest
+    C, then the smallest sigma, is chosen.
     """
-    settings = grid(sigma=sigmas, subsample=range(len(subsamples)))
-    squares = [pdist(X[rows], "sqeuclidean") for rows in subsamples]
-    labels, learners = [y[rows] for rows in subsamples], grid(method=methods, B=batches, C=Cs)
-    runs = sweep(_tune_one, settings, label="tuning", squares=squares, y=labels, learners=learners, width=width)
-    means = runs.groupby(["method", "B", "C", "sigma"], sort=True)["error"].mean().round(12).reset_index()
-    best = means.loc[means.groupby(["method", "B"])["error"].idxmin()]
-    return best.reset_index(drop=True)
+    frames, learners = [], grid(method=methods, B=batches, C=Cs)
+    for name, data in databases.items():
+        settings = grid(sigma=sigmas, subsample=range(len(data.subsamples)))
+        squares = [pdist(data.X[rows], "sqeuclidean") for rows in data.subsamples]
+        shared = {"squares": squares, "y": [data.y[rows] for rows in data.subsamples], "learners": learners}
+        with parallel_config(backend="threading"):  # the passes are compiled, and the kernel values are shared
+            runs = sweep(_tune_one, settings, label=f"tuning {name}", width=width, **shared)
+        means = runs.groupby(["method", "B", "C", "sigma"], sort=True)["error"].mean().round(12).reset_index()
+        best = means.loc[means.groupby(["method", "B"])["error"].idxmin()].drop(columns="error")
+        frames.append(best.assign(database=name))
+    return pd.concat(frames, ignore_index=True)[["database", "method", "B", "C", "sigma"]]
 
 
 def _tune_one(sigma, subsample, squares, y, learners, width):
@@ -158,35 +186,34 @@ def splits(n: int, trials: int, share: float = 0.75, seed: int = 0, most: int | 
 
 
 def trials(
-    X: np.ndarray,
-    y: np.ndarray,
+    databases: dict[str, Bunch],
     chosen: pd.DataFrame,
-    parts: Splits,
     width: str = "2 sigma^2",
     flips: Sequence[float] = (0.0,),
     paths: bool = False,
 ) -> pd.DataFrame:
-    """Learn from each training part and test on the rest, with the chosen C and sigma.
+    """Learn from the training rows of each trial and test on the rest, with the chosen C and sigma.
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,)
-    chosen : DataFrame. From `tune`.
-    parts : list of (train, test). From `splits`.
+    databases : dict of str to Bunch. With ``X``, ``y`` and ``parts``, as from `load`.
+    chosen : DataFrame. With the columns of `tune`. A setting that comes twice is run once.
     width : str in ``WIDTHS``
     flips : sequence of float, default=(0.0,)
         Shares of the training labels to flip. Errors are counted by the true labels.
     paths : bool, default=False. Also follow the test error along the stream, for its `variation`.
 
-    Returns a frame with the columns of ``chosen``, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``
+    Returns a frame with the columns of `tune`, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``
     (error), ``updates``, and ``curve``, the cumulative error after each example.
     """
-    squares, settings = pdist(X, "sqeuclidean"), grid(trial=range(len(parts)), flip=flips)
-    frames = []
-    for sigma, runs in chosen.groupby("sigma"):
-        K, learners = rbf(squares, sigma, width), runs[["method", "B", "C", "sigma"]].to_dict("records")
-        shared = {"parts": parts, "y": y, "K": K, "learners": learners, "paths": paths}
-        frames.append(sweep(_trial, settings, label=f"sigma {sigma:g}", **shared))
+    frames, chosen = [], chosen[["database", "method", "B", "C", "sigma"]].drop_duplicates()
+    for name, data in databases.items():
+        squares, settings = pdist(data.X, "sqeuclidean"), grid(trial=range(len(data.parts)), flip=flips)
+        for sigma, part in chosen[chosen["database"] == name].groupby("sigma"):
+            K, learners = rbf(squares, sigma, width), part.to_dict("records")
+            shared = {"parts": data.parts, "y": data.y, "K": K, "learners": learners, "paths": paths}
+            with parallel_config(backend="threading"):
+                frames.append(sweep(_trial, settings, label=f"{name}, sigma {sigma:g}", **shared))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -242,29 +269,36 @@ def variation(curve: np.ndarray) -> float:
 
 
 def stream_errors(
-    X: np.ndarray, y: np.ndarray, orders: list[np.ndarray], batches: Sequence[int] = BATCHES, Cs: Sequence[float] = CS
+    kinds: dict[str, np.ndarray],
+    y: np.ndarray,
+    orders: list[np.ndarray],
+    batches: Sequence[int] = BATCHES,
+    Cs: Sequence[float] = CS,
 ) -> pd.DataFrame:
     """Run linear mini-batches with an intercept over several orders of a long stream.
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,)
+    kinds : dict of str to array of shape (n, d). Kinds of features of the same rows.
+    y : array of shape (n,)
     orders : list of arrays of int. Orders of the rows.
     batches, Cs : sequences. Batch sizes and values of C, every pair of which is run.
 
-    Returns a frame with columns ``order`` (its number), ``method``, ``B``, ``C`` and ``online``, the percentage of
-    rows that were predicted wrongly before their batch was learned.
+    Returns a frame with columns ``kind``, ``order`` (its number), ``method``, ``B``, ``C`` and ``online``, the
+    percentage of rows that were predicted wrongly before their batch was learned.
 
-    >>> stream_errors(np.eye(2), np.array([1, -1]), [[0, 1]], batches=[2], Cs=[1.0])["online"].tolist()
+    >>> stream_errors({"linear": np.eye(2)}, np.array([1, -1]), [[0, 1]], batches=[2], Cs=[1.0])["online"].tolist()
     [50.0, 50.0, 50.0]
     """
-    runs = []
-    for number, rows in enumerate(orders):
-        X_here, y_here = X[rows], y[rows]
-        for setting in grid(method=METHODS, B=batches, C=Cs):
-            model = PAClassifier(METHODS[setting["method"]], C=setting["C"], batch_size=setting["B"])
-            mistakes = model.fit(X_here, y_here).n_mistakes_
-            runs.append({"order": number} | setting | {"online": 100 * mistakes / len(y_here)})
+    runs, settings = [], grid(method=METHODS, B=batches, C=Cs)
+    for kind, X in kinds.items():
+        for number, rows in enumerate(orders):
+            X_here, y_here = X[rows], y[rows]
+            for setting in settings:
+                model = PAClassifier(METHODS[setting["method"]], C=setting["C"], batch_size=setting["B"])
+                mistakes = model.fit(X_here, y_here).n_mistakes_
+                about = {"kind": kind, "order": number}
+                runs.append(about | setting | {"online": 100 * mistakes / len(y_here)})
     return pd.DataFrame(runs)
 
 

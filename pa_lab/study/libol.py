@@ -11,6 +11,7 @@ from numba import njit
 
 from pa_lab.linear import PAClassifier
 from pa_lab.study.baselines import OnlineClassifier
+from pa_lab.study.published import load_table
 
 RAND_MAX = np.uint64(2**15 - 1)
 
@@ -64,3 +65,19 @@ def libol_runs(X, y, runs=20):
             rate = model.n_mistakes_ / len(y)
             rows.append({"model": name, "seed": seed, "mistake_rate": rate, "updates": model.n_updates_})
     return pd.DataFrame(rows)
+
+
+def against_printed(X, y):
+    """Return the mistake rates and updates that LIBOL's manual prints for ijcnn1, and those of `libol_runs`.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n, d) and (n,), as in `libol_runs`
+
+    Returns a frame with a row per model and quantity, and columns ``mean, printed``, ``std, printed`` (NaN where the
+    manual has none), ``mean, ours`` and ``std, ours``.
+    """
+    printed = load_table("libol_table3_ijcnn1").drop(columns="note").set_index(["model", "quantity"])
+    ours = libol_runs(X, y).melt(["model", "seed"], var_name="quantity")
+    ours = ours.groupby(["model", "quantity"])["value"].agg(["mean", "std"])
+    return printed.add_suffix(", printed").join(ours.add_suffix(", ours"))

@@ -64,27 +64,6 @@ def best_threshold(y: np.ndarray, decision: np.ndarray) -> float:
     return float(middle if middle < lowest else highest)  # nothing lies between two neighbouring doubles
 
 
-def scores_at_best_threshold(
-    y_train: np.ndarray, train_decision: np.ndarray, y: np.ndarray, decision: np.ndarray
-) -> dict[str, float]:
-    """Return the scores of test rows at the threshold that has the best F1 on the training rows.
-
-    The test labels take no part in the choice of the threshold. To cut at a threshold of your own, call `scores` with
-    ``threshold``; to see which one is chosen here, call `best_threshold`.
-
-    Parameters
-    ----------
-    y_train, train_decision : arrays of shape (n_train,). Labels in {-1, +1} and decision values of the rows trained on.
-    y, decision : arrays of shape (n,). Labels in {-1, +1} and decision values of the rows to score.
-
-    >>> train, test = np.array([-2.0, 0.5, 1.0, 3.0]), np.array([-1.0, 0.7, 0.9, 2.0])
-    >>> y = np.array([-1, -1, 1, 1])
-    >>> scores(y, test)["f1"], scores_at_best_threshold(y, train, y, test)["f1"]
-    (0.8, 1.0)
-    """
-    return scores(y, decision, best_threshold(y_train, train_decision))
-
-
 class _Ranks(NamedTuple):
     """Decision values by class, each sorted, and what lies at or above each positive one.
 

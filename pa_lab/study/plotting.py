@@ -12,9 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.text import Annotation
-from scipy.optimize import isotonic_regression
+from sklearn.metrics import RocCurveDisplay
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
 
@@ -142,6 +140,7 @@ def panels(
     y: str | dict[str, str],
     by: str | None = None,
     panel: str | None = None,
+    per_row: int | None = None,
     height: float = 2.8,
     **axis,
 ) -> tuple[Figure, np.ndarray]:
@@ -158,6 +157,7 @@ def panels(
         A column; or several, each with its label, for a panel each.
     by : str, optional. The column with the names of the lines; the legend stands below the panels.
     panel : str, optional. The column with the titles of the panels, which then share the y axis.
+    per_row : int, optional. Panels in a row; all of them by default.
     height : float, default=2.8. Of the figure, in inches.
     **axis : settings of all axes, such as ``xscale="log"``
 
@@ -170,15 +170,17 @@ def panels(
     columns = y if isinstance(y, dict) else {y: y}
     parts = [("", frame)] if panel is None else list(frame.groupby(panel, sort=False))
     cells = [(str(title), part, column) for title, part in parts for column in columns]
-    share = panel is not None
-    fig, axes = plt.subplots(1, len(cells), figsize=(WIDTH, height), sharey=share, squeeze=False)
-    for ax, (title, part, column) in zip(axes[0], cells, strict=True):
+    fig, axes = _side_by_side(len(cells), per_row, height, sharex="col", sharey=panel is not None)
+    for ax, (title, part, column) in zip(axes, cells, strict=True):
         band = {"low": f"{column}_low", "high": f"{column}_high"} if f"{column}_low" in part else {}
         lines_with_band(ax, part, x=x, y=column, by=by, marker=True, **band)
-        ax.set(**{"title": title, "ylabel": columns[column] if ax is axes[0, 0] or not share else ""} | axis)
+        ax.set(title=title, ylabel=columns[column])
+    for ax in axes:  # once all is drawn: limits of a shared axis would cut what comes later
+        ax.set(**axis)
+    _label_outer(axes, per_row, every_y=panel is None)
     if by is not None:
         legend_below(fig)
-    return fig, axes[0]
+    return fig, axes
 
 
 def intervals(
@@ -188,6 +190,7 @@ def intervals(
     name: str,
     by: str | None = None,
     panel: str | None = None,
+    per_row: int | None = None,
     height: float = 2.8,
     **axis,
 ) -> tuple[Figure, np.ndarray]:
@@ -198,6 +201,7 @@ def intervals(
     frame : DataFrame. With columns ``V``, ``V_low`` and ``V_high`` for a ``value`` V, and a column ``name``.
     by : str, optional. The column that tells several points of one name apart; the legend stands below the panels.
     panel : str, optional. The column with the titles of the panels, which share both axes.
+    per_row : int, optional. Panels in a row; all of them by default.
     height : float, default=2.8. Of the figure, in inches.
     **axis : settings of all axes, such as ``xlabel="gain in AUC"``
 
@@ -210,19 +214,64 @@ def intervals(
     parts = [("", frame)] if panel is None else list(frame.groupby(panel, sort=False))
     names = list(frame[name].unique())
     marks = [None] if by is None else list(frame[by].unique())
-    fig, axes = plt.subplots(1, len(parts), figsize=(WIDTH, height), sharex=True, sharey=True, squeeze=False)
-    for ax, (title, part) in zip(axes[0], parts, strict=True):
+    fig, axes = _side_by_side(len(parts), per_row, height, sharex=True, sharey=True)
+    for ax, (title, part) in zip(axes, parts, strict=True):
         for i, mark in enumerate(marks):
             shown = part if mark is None else part[part[by] == mark]
             place = shown[name].map(names.index) + 0.6 * ((i + 0.5) / len(marks) - 0.5)
             ends = [shown[value] - shown[f"{value}_low"], shown[f"{value}_high"] - shown[value]]
             ax.errorbar(shown[value], place, xerr=ends, fmt="os^DvP<>"[i], color=CYCLE[i], label=mark)
         ax.axvline(0, color=BLACK, lw=0.8)
-        ax.set(**{"title": str(title), "xlabel": value} | axis)
-    axes[0, 0].set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+        ax.set(title=str(title), xlabel=value)
+    for ax in axes:
+        ax.set(**axis)
+    axes[0].set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+    _label_outer(axes, per_row)
     if by is not None:
         legend_below(fig)
-    return fig, axes[0]
+    return fig, axes
+
+
+def _side_by_side(n, per_row, height, **share):
+    """Return a figure as wide as the report's column, and its n axes, in rows of ``per_row``."""
+    columns = per_row or n
+    fig, axes = plt.subplots(-(-n // columns), columns, figsize=(WIDTH, height), squeeze=False, **share)
+    for ax in axes.flat[n:]:
+        ax.remove()
+    return fig, axes.ravel()[:n]
+
+
+def _label_outer(axes, per_row, every_y=False):
+    """Leave the labels of the x axis in the lowest panels, and those of the y axis in the first panel of a row."""
+    columns = per_row or len(axes)
+    for i, ax in enumerate(axes):
+        if i + columns < len(axes):
+            ax.set_xlabel("")
+        else:
+            ax.tick_params(labelbottom=True)
+        if i % columns and not every_y:
+            ax.set_ylabel("")
+
+
+def roc(y: np.ndarray, decisions: dict[str, np.ndarray], **axis) -> tuple[Figure, Axes]:
+    """Draw a receiver operating characteristic for each of several decisions, and return the figure and its axes.
+
+    Parameters
+    ----------
+    y : array of shape (n,). Labels in {-1, +1}.
+    decisions : dict of str to array of shape (n,). Decision values, by their name in the legend.
+    **axis : settings of the axes, such as ``xlabel="false alarms (share)"``
+
+    >>> fig, ax = roc(np.array([-1, 1]), {"scores": np.array([-0.5, 2.0])})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['scores (AUC = 1.00)']
+    >>> plt.close(fig)
+    """
+    fig, ax = plt.subplots(figsize=(0.55 * WIDTH, 2.9))
+    for name, decision in decisions.items():
+        RocCurveDisplay.from_predictions(y, decision, name=name, ax=ax)
+    ax.set(**axis)
+    return fig, ax
 
 
 def legend_below(fig: Figure, ncols: int = 5) -> None:
@@ -276,41 +325,3 @@ def surfaces(
         ax.plot(*model.support_vectors_.T, "ko", ms=3, mfc="none", mew=0.3, rasterized=True)
         ax.set(title=f"{n} seen, {len(model.support_)} kept", xticks=[], yticks=[])
         ax.grid(False)
-
-
-def direct_labels(ax: Axes, gap: float = 1.15) -> list[Annotation]:
-    """Write each line's label at its right end, instead of a legend, and return the labels from the lowest upwards.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes. With its lines drawn and its limits final.
-    gap : float, default=1.15. Smallest distance between two labels, in text heights. Labels closer together are moved.
-
-    >>> fig, ax = plt.subplots()
-    >>> _ = ax.plot([0, 1], [0, 1], label="PA")
-    >>> [text.get_text() for text in direct_labels(ax)]
-    ['PA']
-    >>> plt.close(fig)
-    """
-    ax.figure.draw_without_rendering()  # so that the axes have their final height
-    size = FontProperties(size=plt.rcParams["legend.fontsize"]).get_size_in_points()
-    text_height = size * ax.figure.dpi / 72 / ax.bbox.height  # in heights of the axes
-    lines = [line for line in ax.lines if not line.get_label().startswith("_") and len(line.get_xdata())]
-    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]
-    heights = np.array([ax.transAxes.inverted().transform(ax.transData.transform(end))[1] for end in ends])
-    order = np.argsort(heights, kind="stable")
-    options = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False, "va": "center"}
-    labels = []
-    for i, height in zip(order, _spread(heights[order], gap * text_height), strict=True):
-        color = lines[i].get_color()
-        labels.append(ax.annotate(lines[i].get_label(), (1, height), (4, 0), size=size, color=color, **options))
-    return labels
-
-
-def _spread(heights, gap):
-    """Return sorted heights moved as little as needed to lie ``gap`` apart.
-
-    Once ``gap`` times its rank is taken from each height, they only must not fall: an isotonic regression.
-    """
-    gaps = gap * np.arange(len(heights))
-    return isotonic_regression(heights - gaps).x + gaps

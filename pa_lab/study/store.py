@@ -120,6 +120,7 @@ _saved = {}  # what this process has saved so far, by folder and name
 def _save_json(folder, name, values, data, seeds):
     if not isinstance(values, dict):
         raise TypeError(f"values must be a dict; got {values!r}.")
+    data = data if isinstance(data, dict) else list(data)
     if isinstance(data, dict) or not all(hasattr(bunch, "digest") for bunch in data):
         raise TypeError(f"data must be a list of what datasets.load returned; got {data!r:.80}.")
     before = _saved.get((folder, name), {"values": {}, "seeds": None, "data": {}})
