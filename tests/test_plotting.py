@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -41,6 +39,13 @@ def test_lines_with_band_draws_the_frame_as_it_is(ax):
     assert len(ax.collections) == 2
 
 
+def test_only_lines_with_few_points_are_marked(ax):
+    for n in (25, 26):
+        frame = pd.DataFrame({"x": range(n), "y": 0.0})
+        plotting.lines_with_band(ax, frame, x="x", y="y", marker=True)
+    assert [line.get_marker() for line in ax.lines] == ["o", "None"]
+
+
 def test_panels_in_several_rows_are_labelled_at_the_left_and_at_the_bottom():
     frame = pd.DataFrame({"case": list("abc"), "C": 1.0, "auc": 0.5, "auc_low": 0.4, "auc_high": 0.6, "rule": "PA"})
     grids = [plotting.panels(frame, x="C", y="auc", panel="case", per_row=2)]
@@ -60,29 +65,6 @@ def test_limits_that_panels_share_leave_room_for_all_of_them():
     fig, axes = plotting.panels(frame, x="C", y="error", panel="set", ylim=(0, None))
     assert [ax.get_ylim()[0] for ax in axes] == [0, 0] and axes[0].get_ylim()[1] > 9
     plt.close(fig)
-
-
-def test_only_lines_with_few_points_are_marked(ax):
-    for n in (25, 26):
-        frame = pd.DataFrame({"x": range(n), "y": 0.0})
-        plotting.lines_with_band(ax, frame, x="x", y="y", marker=True)
-    assert [line.get_marker() for line in ax.lines] == ["o", "None"]
-
-
-def test_direct_labels_do_not_overlap_and_keep_the_order_of_the_ends(ax):
-    for i, height in enumerate([0.5, 0.9, 0.501, 0.502, 0.0]):
-        ax.plot([0, 1], [0, height], label=f"line {i}")
-    ax.plot([0, 1], [0, 0.2], label="_hidden")
-    texts = plotting.direct_labels(ax)
-    assert [text.get_text() for text in texts] == [f"line {i}" for i in (4, 0, 2, 3, 1)]
-    boxes = [text.get_window_extent() for text in texts]
-    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
-
-
-def test_spread_moves_no_more_than_needed():
-    assert plotting._spread([0.0, 1.0], 0.5).tolist() == [0.0, 1.0]
-    assert plotting._spread([0.5, 0.5], 0.2) == pytest.approx([0.4, 0.6])
-    assert plotting._spread([0.5, 0.5, 0.65], 0.2) == pytest.approx([0.35, 0.55, 0.75])
 
 
 def test_panels_draw_a_line_for_each_group_and_a_band_where_there_is_one():
@@ -115,22 +97,6 @@ def test_intervals_keep_the_order_of_the_names_from_the_top():
     plt.close(fig)
 
 
-@pytest.mark.parametrize("names, columns", [(1, 1), (5, 5), (6, 3), (11, 4)])
-def test_a_legend_below_fills_its_rows_evenly(ax, names, columns):
-    for i in range(names):
-        ax.plot([0, 1], [0, 1], label=f"line {i}")
-    plotting.legend_below(ax.figure)
-    assert ax.figure.legends[0]._ncols == columns
-
-
-def test_roc_draws_a_curve_for_each_decision():
-    y, p = np.array([-1, -1, 1, 1]), np.array([-1.0, 0.5, 0.3, 2.0])
-    fig, ax = plotting.roc(y, {"scores": p, "labels": np.sign(p)}, xlabel="false alarms")
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["scores (AUC = 0.75)", "labels (AUC = 0.75)"]
-    assert ax.get_xlabel() == "false alarms" and len(ax.lines) == 2
-    plt.close(fig)
-
-
 def test_surfaces_show_the_learner_after_so_many_points():
     X, y = toy.stream(60)
     fig, axes = plt.subplots(1, 2)
@@ -144,4 +110,20 @@ def test_surfaces_show_the_learner_after_so_many_points():
         x2 = (low + high) / 2 + (high - low) / (len(image) - 1) / 2
         assert float(middle) == pytest.approx(model.decision_function([[right, x2]])[0])
         assert len(ax.collections[-1].get_offsets()) == n
+    plt.close(fig)
+
+
+@pytest.mark.parametrize("names, columns", [(1, 1), (5, 5), (6, 3), (11, 4)])
+def test_a_legend_below_fills_its_rows_evenly(ax, names, columns):
+    for i in range(names):
+        ax.plot([0, 1], [0, 1], label=f"line {i}")
+    plotting.legend_below(ax.figure)
+    assert ax.figure.legends[0]._ncols == columns
+
+
+def test_roc_draws_a_curve_for_each_decision():
+    y, p = np.array([-1, -1, 1, 1]), np.array([-1.0, 0.5, 0.3, 2.0])
+    fig, ax = plotting.roc(y, {"scores": p, "labels": np.sign(p)}, xlabel="false alarms")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["scores (AUC = 0.75)", "labels (AUC = 0.75)"]
+    assert ax.get_xlabel() == "false alarms" and len(ax.lines) == 2
     plt.close(fig)

@@ -12,9 +12,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.text import Annotation
-from scipy.optimize import isotonic_regression
 from sklearn.metrics import RocCurveDisplay
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
@@ -330,41 +327,3 @@ def surfaces(
         ax.plot(*model.support_vectors_.T, "ko", ms=3, mfc="none", mew=0.3, rasterized=True)
         ax.set(title=f"{n} seen, {len(model.support_)} kept", xticks=[], yticks=[])
         ax.grid(False)
-
-
-def direct_labels(ax: Axes, gap: float = 1.15) -> list[Annotation]:
-    """Write each line's label at its right end, instead of a legend, and return the labels from the lowest upwards.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes. With its lines drawn and its limits final.
-    gap : float, default=1.15. Smallest distance between two labels, in text heights. Labels closer together are moved.
-
-    >>> fig, ax = plt.subplots()
-    >>> _ = ax.plot([0, 1], [0, 1], label="PA")
-    >>> [text.get_text() for text in direct_labels(ax)]
-    ['PA']
-    >>> plt.close(fig)
-    """
-    ax.figure.draw_without_rendering()  # so that the axes have their final height
-    size = FontProperties(size=plt.rcParams["legend.fontsize"]).get_size_in_points()
-    text_height = size * ax.figure.dpi / 72 / ax.bbox.height  # in heights of the axes
-    lines = [line for line in ax.lines if not line.get_label().startswith("_") and len(line.get_xdata())]
-    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]
-    heights = np.array([ax.transAxes.inverted().transform(ax.transData.transform(end))[1] for end in ends])
-    order = np.argsort(heights, kind="stable")
-    options = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False, "va": "center"}
-    labels = []
-    for i, height in zip(order, _spread(heights[order], gap * text_height), strict=True):
-        color = lines[i].get_color()
-        labels.append(ax.annotate(lines[i].get_label(), (1, height), (4, 0), size=size, color=color, **options))
-    return labels
-
-
-def _spread(heights, gap):
-    """Return sorted heights moved as little as needed to lie ``gap`` apart.
-
-    Once ``gap`` times its rank is taken from each height, they only must not fall: an isotonic regression.
-    """
-    gaps = gap * np.arange(len(heights))
-    return isotonic_regression(heights - gaps).x + gaps

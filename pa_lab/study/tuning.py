@@ -10,7 +10,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC
 
 from pa_lab.study import datasets
-from pa_lab.study.experiments import sweep
+from pa_lab.study.experiments import draw, sweep
 from pa_lab.study.fits import cached_fit
 from pa_lab.study.metrics import best_threshold, scores
 
@@ -92,12 +92,12 @@ def drawn(name: str, seed: int, n: int = 3000) -> list[Part]:
     data = datasets.load(name)
     X, y = (data.X, data.y) if "X" in data else (data.X_train, data.y_train)
     n = min(n, 2 * len(y) // 3)
-    rows = np.random.default_rng(seed).permutation(len(y))[: n + n // 2]
-    X = MaxAbsScaler().fit_transform(X[rows])
+    X, y = draw(X, y, n + n // 2, seed)
+    X = MaxAbsScaler().fit_transform(X)
     X = X.toarray() if hasattr(X, "toarray") else X
     X = X / np.sqrt(X.var() * X.shape[1])
     ends = [2 * n // 3, n]
-    return list(zip(np.split(X, ends), np.split(y[rows], ends), strict=True))
+    return list(zip(np.split(X, ends), np.split(y, ends), strict=True))
 
 
 def tuned_scores(name: str, seed: int, models: Models, options: Options, n: int = 3000) -> list[dict]:
