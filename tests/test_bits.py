@@ -30,7 +30,8 @@ def run(rule, seed, X, y):
 
 settings = experiments.grid(rule=["PA", "PA-I", "PA-II", "PALS"], seed=range(2))
 frame = experiments.sweep(run, settings, n_jobs=int(sys.argv[1]), X=X, y=y)
-print(store.save_results("bits", {"runs": frame}, seeds=[0, 1]))
+store.save_results("bits", {"runs": frame}, seeds=[0, 1])
+print(store.output_dir() / "report/results/bits.json")
 """  # every float as its 64 bits, since saving rounds
 
 

@@ -83,8 +83,8 @@ def atomic_write(path: str | Path, content: bytes | str) -> Path:
 
 def save_results(
     name: str, values: dict, *, data: "Iterable[Bunch]" = (), seeds: int | list[int] | None = None
-) -> Path:
-    """Add numbers to those of a notebook in `report/results/NAME.json`, with where they come from; return the path.
+) -> None:
+    """Add numbers to those of a notebook in `report/results/NAME.json`, with where they come from.
 
     A notebook saves each result where it is made. The first call of a process starts the file anew, and every later
     call adds to it. A key that is saved again takes its new value. Floats keep 6 significant digits and keys are
@@ -106,12 +106,12 @@ def save_results(
 
     >>> save_results("02_linear_ijcnn1", {"auc": 0.91}, seeds=0)  # doctest: +SKIP
     """
-    return _save_json("report/results", name, values, data, seeds)
+    _save_json("report/results", name, values, data, seeds)
 
 
-def save_times(name: str, values: dict) -> Path:
+def save_times(name: str, values: dict) -> None:
     """Add wall-clock numbers, which a rerun changes, to `report/results/times/NAME.json`, as `save_results` does."""
-    return _save_json("report/results/times", name, values, (), None)
+    _save_json("report/results/times", name, values, (), None)
 
 
 _saved = {}  # what this process has saved so far, by folder and name
@@ -134,9 +134,8 @@ def _save_json(folder, name, values, data, seeds):
     if _stand_in:
         record["stand_in"] = True
     text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    path = _put(folder, f"{name}.json", text)
+    _put(folder, f"{name}.json", text)
     _saved[folder, name] = record
-    return path
 
 
 def _put(folder, file, content):
@@ -147,7 +146,7 @@ def _put(folder, file, content):
         )
     if _stand_in:
         atomic_write(output_dir() / TAINT_FILE, "")
-    return atomic_write(output_dir() / folder / file, content)
+    atomic_write(output_dir() / folder / file, content)
 
 
 def _plain(value, key):
