@@ -18,7 +18,7 @@ from pa_lab.linear import PAClassifier
 from pa_lab.study import datasets, metrics
 from pa_lab.study.experiments import decision_values, first_reach, grid, sweep, trace
 
-WAYS = ("margin", "threshold", "random", "first", "all")  # "first": the first rows of the stream, then none
+WAYS = ("margin", "random", "threshold", "first", "all")  # "first": the first rows of the stream, then none
 BY_SCORE = ("margin", "threshold")  # these look at the score of a row, so their delta must be found by trial
 SCORES = ("average_precision", "auc", "f1", "balanced_accuracy")
 HELD_OUT = 0.3  # of the training rows, to choose C on, and of a set without test rows, to score on
