@@ -158,7 +158,7 @@ FACTS = {  # settings of a protocol, a file or a figure, which are no measuremen
     "02_derivation.typ": {0.2, 0.4, 0.6, 1.2, 10.0, 0.1, 101.0},  # the worked step; what follows from a norm
     "03_linear.typ": {22.0},  # columns of ijcnn1
     "04_noise.typ": {200.0, 22.0, 23.0},  # clean labels for the threshold; an example of the toy stream
-    "a_assignment.typ": {0.95},  # the share of the quality aimed at
+    "a_assignment.typ": {0.95, 250.0, 300.0, 1000.0, 3000.0},  # the share of the quality aimed at; windows of a refit
     "05_labels.typ": {0.95, 0.03},  # the share of the quality aimed at; a budget
     "07_generalized.typ": {10.0, 0.05, 0.75},  # features, a level of a test, rows trained on
     "07_streams.typ": {21578.0},  # in the name of a collection
