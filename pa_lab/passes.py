@@ -342,8 +342,8 @@ def fill_gram(rows, m, A, x, s, lanes):
         for l in range(k + 1):
             both = x[SIDE, k] * x[SIDE, l]
             if lanes is not None:
-                both = float((s[RIGHT, k] == s[RIGHT, l]) + (s[WRONG, k] == s[WRONG, l])
-                             - (s[RIGHT, k] == s[WRONG, l]) - (s[WRONG, k] == s[RIGHT, l]))  # fmt: skip
+                both = (1.0 * (s[RIGHT, k] == s[RIGHT, l]) + 1.0 * (s[WRONG, k] == s[WRONG, l])
+                        - 1.0 * (s[RIGHT, k] == s[WRONG, l]) - 1.0 * (s[WRONG, k] == s[RIGHT, l]))  # fmt: skip
             value = 0.0
             if both != 0.0:
                 value = both * product(data, indices, indptr, base, i, s[ROW, l], norm_one)

@@ -108,6 +108,17 @@ def test_tightest_minimizes_the_bound():
     assert (y * (X @ bounds.tightest("PA", X, y, fit_intercept=False))).min() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("rho", [1.0, 4.0])
+def test_tightest_minimizes_the_bound_of_active_pa1(rho):
+    X, y = noisy()
+    us = [
+        bounds.tightest("PA-I", X, y, 0.01, True, rho),
+        *(bounds.tightest("PA-I", X, y, C) for C in (0.002, 0.05, 0.1)),
+    ]
+    least, *others = (bounds.active_theorem_2(bounds.compare(u, X, y), 0.01, rho)[-1] for u in us)
+    assert least < min(others)
+
+
 def test_sparse_rows_give_the_same_bound():
     X, y = noisy()
     for variant in ("PA-I", "PA-II"):

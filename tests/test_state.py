@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from pa_lab import PAClassifier, PARegressor
+from pa_lab.base import warn_of_long_runs
 from pa_lab.passes import run
 
 RNG = np.random.default_rng(0)
@@ -240,6 +241,16 @@ def test_rows_sorted_by_class_are_warned_of():
         warnings.simplefilter("error")
         PAClassifier(shuffle=True).fit(X[order], Y3[order])
         PAClassifier().fit(X, Y3)
+
+
+@pytest.mark.parametrize(("runs", "warned"), [(8, True), (12, False)])
+def test_runs_are_long_if_labels_change_fifty_times_less_than_by_chance(runs, warned):
+    """1000 rows, half of each class: about 500 changes by chance, a fiftieth of them is 10."""
+    codes = np.repeat(np.resize([-1.0, 1.0], runs), -(-1000 // runs))[:1000]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        warn_of_long_runs(codes, 2)
+    assert bool(heard) == warned
 
 
 def test_answers_outstanding_are_warned_of():

@@ -1,91 +1,167 @@
-"""Do the tests notice a small fault in an algorithm? `make mutants N=60` puts in one after the other.
+"""Do the tests notice a small fault in an algorithm? `make mutants N=60 SEED=1` puts in as many, one after the other.
 
-A fault is another comparison, operator or constant, or a statement left out, in a copy of the project. The tests run
-without compiler where they can, as compiling takes longer than they do. Prints each fault that no test noticed, for a
-person to read: some change nothing that matters.
+cosmic-ray finds the places and makes the faults: another operator, comparison or number, a condition turned round, a
+loop left out. `mutants.toml` names the kinds left out, and the tests of each file. All happens in a copy of the
+project. What became of each fault is kept in build/mutants/: a run cut short goes on where it stopped, and one that
+has ended tries again what no test noticed. Those faults are printed for a person to read, as some change nothing that
+matters.
+
+Every fault is tried in a fork of this process, which has the libraries loaded. Its code runs as it stands, for the
+compiler would take longer than the tests; only the sums of kernel functions are compiled, which are too slow without.
 """
 
 import ast
+import difflib
+import itertools
+import multiprocessing
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import tomllib
 from pathlib import Path
 
+import clarabel  # noqa: F401  loaded once for all that follows, as are the next three
+import numba
+import numpy as np
+import pandas  # noqa: F401
+import pytest
+import river.linear_model  # noqa: F401
+import sklearn.utils.estimator_checks  # noqa: F401
+from cosmic_ray.commands import init
+from cosmic_ray.mutating import use_mutation
+from cosmic_ray.plugins import get_operator
+from cosmic_ray.work_db import use_db
+from cosmic_ray.work_item import TestOutcome, WorkerOutcome, WorkResult
+from hypothesis import Phase, settings
+
 ROOT = Path(__file__).resolve().parents[2]
-LEARNT = ("test_oracles", "test_contract")
-TESTS = {"rules": LEARNT, "rows": LEARNT, "queries": LEARNT, "passes": LEARNT, "batch": ("test_oracles",),
-         "base": LEARNT, "linear": LEARNT, "expansion": ("test_kernel",), "budget": ("test_kernel",),
-         "study/bounds": ("test_bounds",)}  # fmt: skip
-COMPILED = ("expansion", "budget")  # nobody compiles the code of these files into that of another
-SWAPS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-         ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
-         ast.And: ast.Or, ast.Or: ast.And}  # fmt: skip
+CONFIG = Path(__file__).with_suffix(".toml")
+SETTINGS = tomllib.loads(CONFIG.read_text())
+TESTS = SETTINGS["tests"]
+LOG, ENDLESS = "tests.log", -1
 
 
-def mutants(source):
-    """Return every fault of the functions as (line, old text, new text, mutated source); messages stay as they are."""
-    lines, found = source.splitlines(keepends=True), []
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
-    bodies = [statement for function in functions for statement in function.body]
-    said = {id(node) for body in bodies for top in ast.walk(body) if isinstance(top, ast.Raise | ast.JoinedStr)
-            for node in ast.walk(top)}  # fmt: skip
-    for node in {id(node): node for body in bodies for node in ast.walk(body)}.values():
-        new = changed(node) if id(node) not in said else None
-        if new is not None:
-            start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
-            end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
-            found.append((node.lineno, source[start:end], new, source[:start] + new + source[end:]))
-    return found
+# ---------------------------------------------------------------- which faults
 
 
-def changed(node):
-    """Return what may stand in the place of a piece of code, or None."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
-        return ast.unparse(ast.Compare(node.left, [SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators))
-    if isinstance(node, ast.BinOp) and type(node.op) in SWAPS:
-        return f"({ast.unparse(ast.BinOp(node.left, SWAPS[type(node.op)](), node.right))})"
-    if isinstance(node, ast.BoolOp):
-        return f"({ast.unparse(ast.BoolOp(SWAPS[type(node.op)](), node.values))})"
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return repr(node.value + 1)
-    if isinstance(node, ast.AugAssign) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-        return "pass"
-    return None
+def said(name):
+    """Return where a file speaks to people or to the compiler: messages, annotations, decorators."""
+    found = []
+    for node in ast.walk(ast.parse(Path(name).read_text())):
+        found += [node] if isinstance(node, ast.Raise | ast.JoinedStr) else []
+        found += [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        found += getattr(node, "decorator_list", [])
+    return [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in found if node]
 
 
-def passes(folder, name):
-    """Say whether all tests of a file pass; a loop without end does not."""
-    tests = [f"pa_lab/{name}.py", *(f"tests/{test}.py" for test in TESTS[name])]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    env = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder.parent / "compiled")}
-    env["NUMBA_DISABLE_JIT"] = str(int(name not in COMPILED))
-    try:
-        return subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=900).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
+def draw(session, db, n, seed):
+    """Put ``n`` faults that may matter into an empty session."""
+    init([Path(name) for name in TESTS], db, {})
+    subprocess.run([sys.executable, "-m", "cosmic_ray.tools.filters.operators_filter", session, CONFIG], check=True)
+    spoken = {Path(name): said(name) for name in TESTS}
+    every = []
+    for item in db.pending_work_items:
+        fault = item.mutations[0]
+        if not any(start <= fault.start_pos < stop for start, stop in spoken[fault.module_path]):
+            every.append((fault.module_path, fault.operator_name, fault.occurrence, item))
+    every.sort(key=lambda entry: entry[:3])
+    db.clear()
+    db.add_work_items(entry[3] for entry in random.Random(seed).sample(every, min(n, len(every))))
+    print(f"{n} of {len(every)} faults drawn", flush=True)
 
 
-def main(n=60, seed=0, only=""):
-    """Put in ``n`` faults, drawn with a seed, in files that begin with ``only``; return whether any went unnoticed."""
-    every = [(name, *mutant) for name in TESTS if name.startswith(only)
-             for mutant in mutants((ROOT / "pa_lab" / f"{name}.py").read_text())]  # fmt: skip
-    drawn, survived = random.Random(int(seed)).sample(every, min(int(n), len(every))), 0
-    with tempfile.TemporaryDirectory(prefix="pa-lab-mutants-") as place:
+# ---------------------------------------------------------------- what becomes of them
+
+
+def run_pytest(tests):
+    """Run pytest on code that is not compiled, and stop at the first example that fails; for a process of its own."""
+    log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(log, 1), os.dup2(log, 2)
+    sys.path.insert(0, os.getcwd())
+    import pa_lab.kernels  # noqa: F401  compiled
+
+    def njit(function=None, **options):
+        if function is None:
+            return njit
+        function.py_func = function
+        return function
+
+    numba.njit = njit
+    np.seterr(all="ignore")  # compiled code does not warn,
+    np.set_printoptions(legacy="1.25")  # and returns plain numbers
+    settings.register_profile("quick", phases=[Phase.explicit, Phase.generate], report_multiple_bugs=False,
+                              derandomize=True, database=None)  # fmt: skip
+    settings.load_profile("quick")
+    os._exit(
+        pytest.main(["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-k", f"not ({SETTINGS['slow']})", *tests])
+    )
+
+
+def outcome(tests, limit):
+    """Return what pytest says within so many seconds: 0 if all passed, ENDLESS if it is still at work."""
+    child = multiprocessing.get_context("fork").Process(target=run_pytest, args=(tests,))
+    child.start()
+    child.join(limit)
+    if child.exitcode is None:
+        child.kill()
+        child.join()
+        return ENDLESS
+    return child.exitcode
+
+
+def difference(name, before, after):
+    """Return the lines that a fault changes, as they were and as they are."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
+    return "\n".join([name, *itertools.islice(lines, 2, None)])
+
+
+def try_out(db):
+    """Try all faults that were not noticed so far, file by file; prints those that are not now."""
+    noticed = {item.job_id for item, result in db.completed_work_items if result.is_killed}
+    left = [(str(item.mutations[0].module_path), item) for item in db.work_items if item.job_id not in noticed]
+    for name, items in itertools.groupby(sorted(left, key=lambda entry: entry[0]), lambda entry: entry[0]):
+        tests, start = [name, *(f"tests/{test}.py" for test in TESTS[name])], time.monotonic()
+        if outcome(tests, 1200) != 0:
+            raise SystemExit(f"The tests of {name} fail without a fault:\n{Path(LOG).read_text()}")
+        limit = 20 + 3 * (time.monotonic() - start)  # a loop without end is noticed too
+        for _, item in items:
+            fault = item.mutations[0]
+            with use_mutation(fault.module_path, get_operator(fault.operator_name)(), fault.occurrence) as texts:
+                code = outcome(tests, limit)
+            change = difference(name, *texts)
+            found = TestOutcome.KILLED if code else TestOutcome.SURVIVED
+            db.set_result(item.job_id, WorkResult(WorkerOutcome.NORMAL, str(code), found, change))
+            if code == 0:
+                print(change, flush=True)
+
+
+def main(n, seed):
+    """Try ``n`` faults drawn with a seed; return whether fewer than nine in ten were noticed."""
+    session = ROOT / "build" / "mutants" / f"{n}-{seed}.sqlite"
+    session.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="pa-lab-mutants-") as place, use_db(session) as db:
         folder = Path(shutil.copytree(ROOT, Path(place) / "p", ignore=shutil.ignore_patterns(".*", "build", "*.nb?")))
-        for name, line, old, new, text in drawn:
-            path = folder / "pa_lab" / f"{name}.py"
-            whole = path.read_text()
-            path.write_text(text)
-            if passes(folder, name):
-                survived += 1
-                print(f"survived: {name}.py:{line}: {old!r} -> {new!r}", flush=True)
-            path.write_text(whole)
-    print(f"{len(drawn)} of {len(every)} faults tried, {len(drawn) - survived} noticed, {survived} not")
-    return survived > 0
+        os.chdir(folder)
+        os.environ |= {
+            "PYTHONPATH": str(folder),
+            "NUMBA_CACHE_DIR": f"{place}/compiled",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
+        numba.config.CACHE_DIR, sys.dont_write_bytecode = f"{place}/compiled", True
+        if not db.num_work_items:
+            draw(session, db, n, seed)
+        try_out(db)
+        results = [result for _, result in db.results]
+    noticed, endless = sum(r.is_killed for r in results), sum(r.output == str(ENDLESS) for r in results)
+    print(
+        f"{len(results)} faults tried, {noticed} noticed ({endless} as loops without end), {len(results) - noticed} not"
+    )
+    return noticed < 0.9 * len(results)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(*map(int, sys.argv[1:])))
