@@ -13,6 +13,7 @@ compiler would take longer than the tests; only the sums of kernel functions are
 import ast
 import difflib
 import itertools
+import json
 import multiprocessing
 import os
 import random
@@ -42,7 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIG = Path(__file__).with_suffix(".toml")
 SETTINGS = tomllib.loads(CONFIG.read_text())
 TESTS = SETTINGS["tests"]
-LOG, ENDLESS = "tests.log", -1
+LOG, TIMES, ENDLESS = Path("tests.log"), Path("times.json"), -1
 
 
 # ---------------------------------------------------------------- which faults
@@ -77,6 +78,24 @@ def draw(session, db, n, seed):
 # ---------------------------------------------------------------- what becomes of them
 
 
+class QuickestFirst:
+    """A plugin of pytest that sorts the tests by their times in the first run, and notes those if it is the first."""
+
+    def __init__(self):
+        self.known = json.loads(TIMES.read_text()) if TIMES.exists() else {}
+        self.times = {}
+
+    def pytest_collection_modifyitems(self, items):
+        items.sort(key=lambda item: self.known.get(item.nodeid, 0.0))
+
+    def pytest_runtest_logreport(self, report):
+        self.times[report.nodeid] = max(report.duration, self.times.get(report.nodeid, 0.0))
+
+    def pytest_sessionfinish(self):
+        if not self.known:
+            TIMES.write_text(json.dumps(self.times))
+
+
 def run_pytest(tests):
     """Run pytest on code that is not compiled, and stop at the first example that fails; for a process of its own."""
     log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -96,9 +115,8 @@ def run_pytest(tests):
     settings.register_profile("quick", phases=[Phase.explicit, Phase.generate], report_multiple_bugs=False,
                               derandomize=True, database=None)  # fmt: skip
     settings.load_profile("quick")
-    os._exit(
-        pytest.main(["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-k", f"not ({SETTINGS['slow']})", *tests])
-    )
+    options = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-k", f"not ({SETTINGS['slow']})"]
+    os._exit(pytest.main([*options, *tests], [QuickestFirst()]))
 
 
 def outcome(tests, limit):
@@ -125,8 +143,9 @@ def try_out(db):
     left = [(str(item.mutations[0].module_path), item) for item in db.work_items if item.job_id not in noticed]
     for name, items in itertools.groupby(sorted(left, key=lambda entry: entry[0]), lambda entry: entry[0]):
         tests, start = [name, *(f"tests/{test}.py" for test in TESTS[name])], time.monotonic()
+        TIMES.unlink(missing_ok=True)
         if outcome(tests, 1200) != 0:
-            raise SystemExit(f"The tests of {name} fail without a fault:\n{Path(LOG).read_text()}")
+            raise SystemExit(f"The tests of {name} fail without a fault:\n{LOG.read_text()}")
         limit = 20 + 3 * (time.monotonic() - start)  # a loop without end is noticed too
         for _, item in items:
             fault = item.mutations[0]

@@ -1,0 +1,72 @@
+"""What a pass returns, counts and records, against the plain loop."""
+
+import numpy as np
+import pytest
+
+from oracles import VARIANTS, step_size
+from pa_lab.passes import IN_ORDER, State, run
+from pa_lab.queries import ASK_ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES
+from pa_lab.rows import make_rows
+from pa_lab.rules import make_rule
+
+N, C, EPSILON = 80, 0.3, 0.1
+
+
+def directions(task, y, scores):
+    """Yield the scores that an example has to raise, as sums of outputs: weights of the outputs, and their goal."""
+    others = [k for k in range(3) if k != y]
+    if task == "numbers":
+        yield np.array([1.0 if y > scores[0] else -1.0]), (y if y > scores[0] else -y)
+    elif task == "two":
+        yield np.array([y]), 1.0
+    elif task == "many":
+        wrong = max(others, key=lambda k: scores[k])
+        yield np.eye(3)[int(y)] - np.eye(3)[wrong], 1.0
+    else:
+        for k in range(3):
+            yield np.eye(3)[k] * (1.0 if k == y else -1.0), 1.0
+
+
+def plain_pass(task, variant, Z, y, asked):
+    """The pass by its definition: weights, counters, sum of the losses, and the trace."""
+    W = np.zeros((3 if task in ("many", "rest") else 1, Z.shape[1]))
+    mistakes = updates = total = 0
+    trace = np.full((N, 2), np.nan)
+    for t in range(N):
+        scores, steps = W @ Z[t], []
+        best = np.sort(scores)[::-1]
+        trace[t, 0] = best[0] - best[1] if len(W) > 1 else scores[0]
+        if not asked[t]:
+            continue
+        tube = EPSILON if task == "numbers" and variant != "PALS" else 0.0
+        for side, goal in directions(task, y[t], scores):
+            residual = goal - side @ scores - tube
+            total += abs(residual) if variant == "PALS" else max(0.0, residual)
+            steps.append((side, step_size(residual, (side @ side) * (Z[t] @ Z[t]), variant, C)))
+        if task == "numbers":
+            mistakes += residual > 0
+        else:
+            mistakes += (scores.argmax() != y[t]) if len(W) > 1 else (scores[0] > 0) != (y[t] > 0)
+        updates += any(tau != 0 for _, tau in steps)
+        trace[t, 1] = abs(steps[int(y[t])][1] if task == "rest" else steps[0][1])
+        W = W + sum(tau * np.outer(side, Z[t]) for side, tau in steps)
+    counts = {N_SEEN: N, N_QUERIES: sum(asked), N_MISTAKES: mistakes, N_UPDATES: updates}
+    return W.T, counts, total, trace
+
+
+@pytest.mark.parametrize("budget", [N, 30])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("task", ["two", "numbers", "many", "rest"])
+def test_a_pass_returns_counts_and_records_what_the_plain_loop_does(task, variant, budget):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 4))
+    y = {"two": rng.choice([-1.0, 1.0], N), "numbers": rng.normal(size=N)}.get(task, rng.integers(0, 3, N) * 1.0)
+    W, counts, total, record = plain_pass(task, variant, np.c_[X, np.ones(N)], y, np.arange(N) < budget)
+    state, trace = State(np.zeros(W.shape), np.empty((5, 0)), np.zeros(5, np.int64)), np.zeros((N, 2))
+    rule = make_rule(variant, EPSILON if task == "numbers" else None)
+    size, losses = run(make_rows(X, 1.0), y, IN_ORDER, np.full(N, C), rule, ASK_ALL._replace(budget=budget), state,
+                       trace, one_vs_rest=task == "rest")  # fmt: skip
+    assert np.isfinite(size) and losses == pytest.approx(total, rel=1e-10)
+    np.testing.assert_allclose(state.weights, W, atol=1e-10)
+    np.testing.assert_allclose(trace, record, atol=1e-10)
+    assert {place: state.counts[place] for place in counts} == counts
