@@ -54,18 +54,22 @@ def plain_pass(task, variant, Z, y, asked):
     return W.T, counts, total, trace
 
 
-@pytest.mark.parametrize("budget", [N, 30])
+@pytest.mark.parametrize("budget, some", [(N, False), (30, False), (N, True)])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("task", ["two", "numbers", "many", "rest"])
-def test_a_pass_returns_counts_and_records_what_the_plain_loop_does(task, variant, budget):
+def test_a_pass_returns_counts_and_records_what_the_plain_loop_does(task, variant, budget, some):
+    """All rows as they stand, within a budget of labels or not, or some of more rows in another order."""
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(N, 4))
-    y = {"two": rng.choice([-1.0, 1.0], N), "numbers": rng.normal(size=N)}.get(task, rng.integers(0, 3, N) * 1.0)
-    W, counts, total, record = plain_pass(task, variant, np.c_[X, np.ones(N)], y, np.arange(N) < budget)
+    n = 2 * N if some else N
+    order = rng.permutation(n)[:N] if some else IN_ORDER
+    X = rng.normal(size=(n, 4))
+    y = {"two": rng.choice([-1.0, 1.0], n), "numbers": rng.normal(size=n)}.get(task, rng.integers(0, 3, n) * 1.0)
+    seen = order if some else np.arange(N)
+    W, counts, total, record = plain_pass(task, variant, np.c_[X, np.ones(n)][seen], y[seen], np.arange(N) < budget)
     state, trace = State(np.zeros(W.shape), np.empty((5, 0)), np.zeros(5, np.int64)), np.zeros((N, 2))
-    rule = make_rule(variant, EPSILON if task == "numbers" else None)
-    size, losses = run(make_rows(X, 1.0), y, IN_ORDER, np.full(N, C), rule, ASK_ALL._replace(budget=budget), state,
-                       trace, one_vs_rest=task == "rest")  # fmt: skip
+    rule, asking = make_rule(variant, EPSILON if task == "numbers" else None), ASK_ALL._replace(budget=budget)
+    size, losses = run(make_rows(X, 1.0), y, order, np.full(n, C), rule, asking, state, trace,
+                       one_vs_rest=task == "rest")  # fmt: skip
     assert np.isfinite(size) and losses == pytest.approx(total, rel=1e-10)
     np.testing.assert_allclose(state.weights, W, atol=1e-10)
     np.testing.assert_allclose(trace, record, atol=1e-10)
