@@ -391,6 +391,18 @@ def test_an_example_between_two_walls_counts_once(d):
             np.testing.assert_allclose(steps[:, 1], abs(solved), atol=1e-10)
 
 
+@pytest.mark.parametrize("average", [False, True])
+def test_a_large_step_late_in_the_stream_overflows_the_average_alone(average):
+    """The average adds each step times the number of rows before it."""
+    X, y = np.r_[np.tile([1.0, 0.0], (1003, 1)), [[0.0, 1.0]]], np.r_[np.zeros(1003), 1e306]
+    model = PARegressor(C=1e307, fit_intercept=False, batch_size=4, average=average)
+    if average:
+        with pytest.raises(ValueError, match="overflow"):
+            model.fit(X, y)
+    else:
+        assert model.fit(X, y).coef_.tolist() == [0.0, 1e306]
+
+
 def test_partial_fit_does_what_it_is_given():
     X, y = stream()
     whole = PAClassifier("PA-I", 0.1, batch_size=8).fit(X, y)
