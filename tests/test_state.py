@@ -135,8 +135,9 @@ def test_rows_too_large_to_square_are_refused(name, size):
 @each_form
 def test_rows_too_small_to_square_are_refused(name, form):
     model, y = learner(name)
-    with pytest.raises(ValueError, match="so large or so small"):
-        model.set_params(fit_intercept=False).fit(form(X * 1e-170), y)
+    for rows in (X * 1e-170, -abs(X) * 1e-170):
+        with pytest.raises(ValueError, match="so large or so small"):
+            model.set_params(fit_intercept=False).fit(form(rows), y)
 
 
 @each_form
