@@ -340,8 +340,8 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
     >>> from pa_lab import KernelPARegressor
     >>> X = np.linspace(0.0, 3.0, 31)[:, None]
     >>> model = KernelPARegressor(gamma=1.0, epsilon=0.01, C=10.0, max_iter=20).fit(X, np.sin(X[:, 0]))
-    >>> abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05
-    np.True_
+    >>> bool(abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05)
+    True
     """
 
     _parameter_constraints = OnlineRegressor._parameter_constraints | KERNEL_CONSTRAINTS

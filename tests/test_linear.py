@@ -228,10 +228,9 @@ def test_sparse_forms_do_not_matter():
         part = slice(*shuffled.indptr[row : row + 2])
         shuffled.indices[part], shuffled.data[part] = shuffled.indices[part][::-1], shuffled.data[part][::-1].copy()
     shuffled.has_sorted_indices = False
-    twice = sparse.coo_matrix(X / 2)
-    twice = sparse.csr_matrix(
-        (np.r_[twice.data, twice.data], (np.r_[twice.row, twice.row], np.r_[twice.col, twice.col]))
-    )
+    csr = sparse.csr_matrix(X)
+    twice = sparse.csr_matrix((np.repeat(csr.data / 2, 2), np.repeat(csr.indices, 2), 2 * csr.indptr), X.shape)
+    assert not twice.has_canonical_format
     for other in (sparse.csc_matrix(X), sparse.coo_array(X), shuffled, twice, sparse.csr_matrix(X)):
         before = other.copy()
         model = PAClassifier().fit(other, y)
@@ -378,6 +377,9 @@ def test_partial_fit_errors():
     before = model.coef_.copy()
     with pytest.raises(ValueError, match="the label 2, which is not among the classes"):
         model.partial_fit(X_OK, [1, 2])
+    for label in (-1, 7):
+        with pytest.raises(ValueError, match=f"the label {label}, which is not among the classes"):
+            PAClassifier().partial_fit(X_OK, [0, label], classes=[0, 1, 2])
     with pytest.raises(ValueError, match="not the same as on the last call"):
         model.partial_fit(X_OK, Y_OK, classes=[0, 1])
     with pytest.raises(ValueError, match="3 features, but PAClassifier is expecting 2"):

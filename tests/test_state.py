@@ -1,6 +1,8 @@
 """A learner's weights are its state: one copy, honoured when edited, as they were after a call that fails."""
 
+import ast
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from pa_lab import PAClassifier, PARegressor
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from pa_lab.base import warn_of_long_runs
 from pa_lab.passes import run
 
@@ -135,8 +137,15 @@ def test_rows_too_large_to_square_are_refused(name, size):
 @each_form
 def test_rows_too_small_to_square_are_refused(name, form):
     model, y = learner(name)
-    with pytest.raises(ValueError, match="so large or so small"):
-        model.set_params(fit_intercept=False).fit(form(X * 1e-170), y)
+    for rows in (X * 1e-170, -abs(X) * 1e-170):
+        with pytest.raises(ValueError, match="so large or so small"):
+            model.set_params(fit_intercept=False).fit(form(rows), y)
+
+
+@each_form
+def test_a_row_too_small_to_square_is_accepted_where_it_has_no_loss(form):
+    X, y = np.array([[1e-170], [1.0]]), np.array([0.05, 2.1])
+    assert PARegressor("PA", epsilon=0.1, fit_intercept=False).fit(form(X), y).coef_[0] == pytest.approx(2.0)
 
 
 @each_form
@@ -278,3 +287,16 @@ def test_a_pass_counts_as_a_gain_if_the_loss_falls_by_more_than_tol(tol, passes,
     falling = iter([9.0, 8.0, 7.6, 7.4, 7.35, 7.3, 7.4, 7.5, 7.6])
     monkeypatch.setattr(PAClassifier, "_make_pass", lambda *_: (0.0, 90 * next(falling)))
     assert PAClassifier(max_iter=9, tol=tol, n_iter_no_change=2).fit(X, Y2).n_iter_ == passes
+
+
+# ---------------------------------------------------------------- defaults
+
+
+@pytest.mark.parametrize("estimator", [PAClassifier, PARegressor, KernelPAClassifier, KernelPARegressor])
+def test_defaults_are_those_that_the_documentation_gives(estimator):
+    """A parameter described as in another estimator has the default given there."""
+    given = {}
+    for other in (PAClassifier, PARegressor, KernelPAClassifier, estimator):
+        for name, value in re.findall(r"^ *(\w+) : .*default=(\S+)$", other.__doc__, re.M):
+            given[name] = ast.literal_eval(value)
+    assert estimator().get_params() == {name: given[name] for name in estimator().get_params()}
