@@ -427,6 +427,23 @@ def test_one_against_rest_within_a_budget_leaves_no_loss(policy):
     assert stayed > 30
 
 
+@pytest.mark.parametrize("policy", SOLVED)
+def test_several_classes_within_a_budget_leave_no_loss(policy):
+    """Uncapped, the right class is ahead by 1 of the wrong class that scored highest, if the example stays."""
+    X, y = problem(200, n_classes=4)
+    model = KernelPAClassifier("PA", gamma=0.7, budget=20, budget_policy=policy)
+    stayed = 0
+    for t, label in enumerate(y):
+        before = model.decision_function(X[[t]])[0] if t else np.zeros(4)
+        rival = np.argmax(np.where(np.arange(4) == label, -np.inf, before))
+        model.partial_fit(X[[t]], [label], classes=range(4))
+        if t in model.support_:
+            after = model.decision_function(X[[t]])[0]
+            assert after[label] - after[rival] == pytest.approx(1.0, abs=1e-6)
+            stayed += t > 40
+    assert stayed > 30
+
+
 def test_dependent_vectors_are_folded_for_free():
     """A linear kernel in 3 dimensions needs 3 vectors: projection within 5 is exact for ever."""
     X, y = problem(400, 3)
