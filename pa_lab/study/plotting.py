@@ -53,7 +53,7 @@ _LOOK = {
     "landmark features": (SKY, "--", "P"),
     "random Fourier": (BLACK, ":", "X"),
     "Nyström": (BLACK, "--", "o"),
-    "AROW": (GREEN, "-", "D"),
+    "AROW": (ORANGE, "-.", "D"),
     "logistic": (BLACK, "--", "v"),
     "hinge SVM": (PURPLE, "--", "P"),
     "squared hinge": (GREY, ":", "X"),
