@@ -14,6 +14,7 @@ BUILD = Path(__file__).resolve().parents[1] / "report" / "build.py"
 NUMBERS = """
 store.save_results("{name}", {{"answer": answer, "third": 1 / 3}}, seeds=0)
 store.save_times("{name}", {{"total": 1.5}})
+store.output_dir() / "report" / "results" / "times" / "{name}.json"
 """
 PLOT = """
 import matplotlib.pyplot as plt
