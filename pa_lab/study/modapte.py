@@ -56,7 +56,7 @@ def summary(judged: pd.DataFrame) -> pd.DataFrame:
     judged : DataFrame. With columns ``method`` and ``topic``, and the counts of `newswire.ranked`.
 
     Returns a frame with a row for each method: the break-even of each topic; ``all``, that of their added counts; and
-    ``macro F1``, the mean F1 at the threshold 0.
+    ``macro F1``, the mean F1 at a threshold of 0.
 
     >>> counts = {"topical": [4, 1], "hits": [3, 0], "called": [4, 1], "right": [2, 0]}
     >>> summary(pd.DataFrame({"method": "PA-I", "topic": ["earn", "acq"]} | counts)).to_dict("records")
