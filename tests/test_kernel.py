@@ -444,6 +444,37 @@ def test_several_classes_within_a_budget_leave_no_loss(policy):
     assert stayed > 30
 
 
+@pytest.mark.parametrize("multi_class", ["direct", "ovr"])
+@pytest.mark.parametrize("policy", ["nearest", "projection"])
+def test_an_example_given_up_moves_what_stands_for_it(policy, multi_class):
+    """Where the example itself goes, the step is that of PA-I along its projection on what the policy leaves."""
+    X, y = problem(300, 3, n_classes=3)
+    C, rows, gone = 0.3, np.arange(3), 0
+    model = KernelPAClassifier("PA-I", C, gamma=0.7, budget=12, budget_policy=policy, multi_class=multi_class)
+    model.partial_fit(X[:30], y[:30], classes=rows)
+    for t, label in enumerate(y[30:], 30):
+        vectors, weights, updates = X[model.support_], model.dual_coef_.copy(), model.n_updates_
+        before, k, K = model.decision_function(X[[t]])[0], gram("rbf", X[[t]], vectors)[0], gram("rbf", vectors)
+        model.partial_fit(X[[t]], [label])
+        if model.n_updates_ == updates or t in model.support_:
+            continue
+        if policy == "nearest":
+            along = np.where(np.arange(len(k)) == k.argmax(), k, 0.0)
+        else:
+            along = np.linalg.solve(K, k)
+        q = along @ k
+        if multi_class == "direct":
+            rival = np.argmax(np.where(rows == label, -np.inf, before))
+            side = 1.0 * (rows == label) - 1.0 * (rows == rival)
+            steps = side * min(C, (1.0 - side @ before) / (2.0 * q))
+        else:
+            side = np.where(rows == label, 1.0, -1.0)
+            steps = side * np.clip((1.0 - side * before) / q, 0.0, C)
+        assert close(model.dual_coef_, weights + np.outer(steps, along), 1e-6)
+        gone += 1
+    assert gone > 10
+
+
 def test_dependent_vectors_are_folded_for_free():
     """A linear kernel in 3 dimensions needs 3 vectors: projection within 5 is exact for ever."""
     X, y = problem(400, 3)
