@@ -133,6 +133,7 @@ CASES = {
     "X NaN": (lambda: PAClassifier().fit(X * NAN, Y), ValueError, ["Input X contains NaN"]),
     "X sparse infinite": (lambda: PAClassifier().fit(sp.csr_array(X * INF), Y), ValueError, ["X contains infinity"]),
     "X no rows": (lambda: PARegressor().fit(X[:0], T[:0]), ValueError, ["0 sample(s)", "minimum of 1"]),
+    "X no rows later": (lambda: PARegressor().fit(X, T).predict(X[:0]), ValueError, ["0 sample(s)", "minimum of 1"]),
     "X no columns": (lambda: PARegressor().fit(X[:, :0], T), ValueError, ["0 feature(s)", "minimum of 1"]),
     "X dates": (lambda: PAClassifier().fit(DATES[:, None], Y), ValueError, ["X holds dates", "datetime64[D]", "days"]),
     "X dates in a frame": (

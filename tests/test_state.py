@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.model_selection import train_test_split
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from pa_lab.base import warn_of_long_runs
@@ -208,12 +209,35 @@ def test_passes_end_when_the_loss_no_longer_falls():
     assert PARegressor(max_iter=500, early_stopping=True, random_state=0).fit(X, X[:, 0]).n_iter_ < 500
 
 
+@pytest.mark.parametrize("tol", [None, 0.01])
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_early_stopping_by_hand(n_classes, tol):
+    """Passes over the rows that are not held out, until three of them bring the held-out loss down no further."""
+    regression, way = n_classes == 1, X @ np.arange(1.0, 8.0)
+    y = way if regression else np.digitize(way, np.quantile(way, np.arange(1, n_classes) / n_classes))
+    model = (PARegressor if regression else PAClassifier)(C=3e-3)
+    stopped = clone(model).set_params(max_iter=200, early_stopping=True, n_iter_no_change=3, validation_fraction=0.4,
+                                      tol=tol, random_state=0).fit(X, y)  # fmt: skip
+    split = int(np.random.default_rng(0).spawn(2)[0].integers(np.iinfo(np.int32).max))
+    groups = None if regression else y
+    train, held_out = map(np.sort, train_test_split(np.arange(90), test_size=0.4, random_state=split, stratify=groups))
+    best, passes, since = np.inf, 0, 0
+    while since < 3:
+        model.partial_fit(X[train], y[train], **({} if regression else {"classes": range(n_classes)}))
+        predicted = model.predict(X[held_out])
+        loss = np.mean((predicted - y[held_out]) ** 2 if regression else predicted != y[held_out])
+        since = 0 if loss < best - (tol or 0.0) else since + 1
+        best, passes = min(best, loss), passes + 1
+    assert stopped.n_iter_ == passes and np.array_equal(stopped.coef_, model.coef_)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"tol": 1e-3}, "tol=0.001 needs several passes"),
         ({"early_stopping": True}, "early_stopping=True needs several passes"),
         ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.001}, "X has only 90"),
+        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.999}, "X has only 90"),
     ],
 )
 def test_stopping_rules_that_cannot_work_are_refused(options, words):
@@ -252,10 +276,10 @@ def test_rows_sorted_by_class_are_warned_of():
         PAClassifier().fit(X, Y3)
 
 
-@pytest.mark.parametrize(("runs", "warned"), [(8, True), (12, False)])
-def test_runs_are_long_if_labels_change_fifty_times_less_than_by_chance(runs, warned):
-    """1000 rows, half of each class: about 500 changes by chance, a fiftieth of them is 10."""
-    codes = np.repeat(np.resize([-1.0, 1.0], runs), -(-1000 // runs))[:1000]
+@pytest.mark.parametrize(("n", "runs", "warned"), [(1000, 8, True), (1000, 12, False), (60, 2, True), (60, 3, False)])
+def test_runs_are_long_if_labels_change_fifty_times_less_than_by_chance(n, runs, warned):
+    """1000 rows, half of each class: about 500 changes by chance, a fiftieth of them is 10. Sorted rows are long."""
+    codes = np.repeat(np.resize([-1.0, 1.0], runs), -(-n // runs))[:n]
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         warn_of_long_runs(codes, 2)
