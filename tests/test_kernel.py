@@ -24,6 +24,7 @@ from oracles import (
 )
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
 from pa_lab.budget import DEPENDENT, POLICIES, Budget
+from pa_lab.expansion import Growing
 from pa_lab.kernel import cluster_means
 from pa_lab.kernels import BLOCK
 
@@ -371,6 +372,23 @@ def test_a_budget_never_reached_changes_nothing(variant, policy, n_classes, mult
     assert counters(model) == counters(exact)
 
 
+def test_losses_within_a_budget_add_up(monkeypatch):
+    X, y = problem(300)
+    sums = {Growing: np.zeros(2), Budget: np.zeros(2)}
+    for way, learn in [(way, way.learn) for way in sums]:
+        monkeypatch.setattr(
+            way, "learn", lambda self, block, way=way, learn=learn: add_to(sums[way], learn(self, block))
+        )
+    for options in ({}, {"budget": 301}):
+        KernelPAClassifier(gamma=0.7, **options).fit(X, y)
+    assert close(sums[Growing], sums[Budget]) and sums[Budget][1] > 1.0
+
+
+def add_to(total, part):
+    total += part
+    return part
+
+
 @settings(max_examples=120, deadline=None)
 @given(
     seed=st.integers(0, 10**6), budget=st.integers(1, 12), policy=st.sampled_from(POLICIES), C=st.floats(1e-3, 1e3),
@@ -444,35 +462,69 @@ def test_several_classes_within_a_budget_leave_no_loss(policy):
     assert stayed > 30
 
 
+def objective(losses, factor, q, C):
+    """Least objective of PA-I over the steps of several outputs along a direction of squared norm ``q``, and these."""
+    steps = np.clip(losses / (factor * q), 0.0, C)
+    return np.sum(0.5 * steps**2 * q + C / factor * np.maximum(0.0, losses - factor * steps * q)), steps
+
+
+@pytest.mark.parametrize("budget", [1, 12])
 @pytest.mark.parametrize("multi_class", ["direct", "ovr"])
-@pytest.mark.parametrize("policy", ["nearest", "projection"])
-def test_an_example_given_up_moves_what_stands_for_it(policy, multi_class):
-    """Where the example itself goes, the step is that of PA-I along its projection on what the policy leaves."""
+@pytest.mark.parametrize("policy", SOLVED)
+def test_the_example_itself_is_given_up_where_that_costs_least(policy, multi_class, budget):
+    """A step along its projection on what the policy leaves, or the whole step and the least that goes with a vector.
+
+    The right class and its rival share one loss, of which the step of each takes half.
+    """
     X, y = problem(300, 3, n_classes=3)
-    C, rows, gone = 0.3, np.arange(3), 0
-    model = KernelPAClassifier("PA-I", C, gamma=0.7, budget=12, budget_policy=policy, multi_class=multi_class)
+    prices, rows, chosen = np.random.default_rng(0).choice([0.05, 0.3, 2.0], 300), np.arange(3), [0, 0]
+    model = KernelPAClassifier("PA-I", C=1.0, gamma=0.7, budget=budget, budget_policy=policy, multi_class=multi_class)
     model.partial_fit(X[:30], y[:30], classes=rows)
     for t, label in enumerate(y[30:], 30):
-        vectors, weights, updates = X[model.support_], model.dual_coef_.copy(), model.n_updates_
+        vectors, weights = X[model.support_], model.dual_coef_.copy()
         before, k, K = model.decision_function(X[[t]])[0], gram("rbf", X[[t]], vectors)[0], gram("rbf", vectors)
-        model.partial_fit(X[[t]], [label])
-        if model.n_updates_ == updates or t in model.support_:
-            continue
-        if policy == "nearest":
-            along = np.where(np.arange(len(k)) == k.argmax(), k, 0.0)
-        else:
-            along = np.linalg.solve(K, k)
-        q = along @ k
+        rival = np.argmax(np.where(rows == label, -np.inf, before))
         if multi_class == "direct":
-            rival = np.argmax(np.where(rows == label, -np.inf, before))
-            side = 1.0 * (rows == label) - 1.0 * (rows == rival)
-            steps = side * min(C, (1.0 - side @ before) / (2.0 * q))
+            side, factor = 1.0 * (rows == label) - 1.0 * (rows == rival), 2.0
+            losses = abs(side) * max(0.0, 1.0 - side @ before)
         else:
-            side = np.where(rows == label, 1.0, -1.0)
-            steps = side * np.clip((1.0 - side * before) / q, 0.0, C)
-        assert close(model.dual_coef_, weights + np.outer(steps, along), 1e-6)
-        gone += 1
-    assert gone > 10
+            side, factor = np.where(rows == label, 1.0, -1.0), 1.0
+            losses = np.maximum(0.0, 1.0 - side * before)
+        C = prices[t]
+        model.partial_fit(X[[t]], [label], sample_weight=[C])
+        if not losses.any():
+            assert np.array_equal(model.dual_coef_, weights)
+            continue
+        stands = {"removal": 0.0 * k, "nearest": k * (k == k.max()), "projection": np.linalg.solve(K, k)}[policy]
+        whole, lost = np.block([[K, k[:, None]], [k[None], 1.0]]), []
+        for r in range(budget):
+            others = np.delete(np.arange(budget + 1), r)
+            if policy == "removal":
+                others = others[-1:]
+            elif policy == "nearest" and budget > 1:
+                others = np.array([max(others[:-1], key=lambda j: K[r, j]), budget])
+            by_others = np.linalg.solve(whole[np.ix_(others, others)], whole[others, r])
+            lost.append(np.sum(weights[:, r] ** 2) * (1.0 - by_others @ whole[others, r]))
+        costs = [objective(losses, factor, q, C)[0] if q else C / factor * losses.sum() for q in (stands @ k, 1.0)]
+        gone = t not in model.support_
+        assert gone == (costs[0] < costs[1] + 0.5 * min(lost))
+        if gone and policy != "removal":
+            steps = side * objective(losses, factor, stands @ k, C)[1]
+            assert close(model.dual_coef_, weights + np.outer(steps, stands), 1e-6)
+        chosen[gone] += 1
+    assert min(chosen[budget == 1 :]) > 5
+
+
+@pytest.mark.parametrize("options", [{}, {"budget": 20}, {"landmarks": 20}])
+def test_queries_row_by_row_are_those_of_the_whole_stream(options):
+    X, y = problem(300)
+    shared = {"gamma": 0.7, "query": "margin", "delta": 0.5, "random_state": 1}
+    whole = KernelPAClassifier(**shared, **options).partial_fit(X, y, classes=[-1, 1])
+    by_row = KernelPAClassifier(**shared, **options).partial_fit(X[:30], y[:30], classes=[-1, 1])
+    for i in range(30, 300):
+        by_row.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert counters(by_row) == counters(whole) and 30 < whole.n_queries_ < 270
+    assert close(by_row.dual_coef_, whole.dual_coef_)
 
 
 def test_dependent_vectors_are_folded_for_free():

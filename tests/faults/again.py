@@ -41,16 +41,16 @@ def made(folder, only=""):
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def apart(a, b, at=""):
-    """Yield where two results differ by more than the last digits of a number: the way there and both values."""
+def apart(a, b, tolerance=0.0, at=""):
+    """Yield where two results differ, numbers by more than a relative tolerance: the way there and both values."""
     if isinstance(a, dict) and isinstance(b, dict):
-        for key in a.keys() | b.keys():
-            yield from apart(a.get(key), b.get(key), f"{at}.{key}")
+        for key in sorted(a.keys() | b.keys()):
+            yield from apart(a.get(key), b.get(key), tolerance, f"{at}.{key}")
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         for i, pair in enumerate(zip(a, b, strict=True)):
-            yield from apart(*pair, f"{at}[{i}]")
+            yield from apart(*pair, tolerance, f"{at}[{i}]")
     elif isinstance(a, float) and isinstance(b, float):
-        if not math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6):
+        if not math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance / 100):
             yield at, a, b
     elif a != b:
         yield at, a, b
@@ -64,7 +64,7 @@ def compared(here, there):
         notebook = Path(name).name[:2]
         if one == other:
             told[name] = "same"
-        elif one and other and name.endswith(".json") and not any(apart(json.loads(one), json.loads(other))):
+        elif one and other and name.endswith(".json") and not any(apart(json.loads(one), json.loads(other), 1e-4)):
             told[name] = "rounded"
             rounded.add(notebook)
         else:
@@ -90,7 +90,7 @@ def main(only=""):
         names = [name for name, what in told.items() if what == outcome]
         print(f"{outcome:<10}{len(names):>4}  {'' if outcome == 'same' else ', '.join(names)}")
     for name, what in told.items():
-        if what == "DIFFERENT" and name.endswith(".json") and name in here and name in there:
+        if what != "same" and name.endswith(".json") and name in here and name in there:
             for difference in itertools.islice(apart(json.loads(here[name]), json.loads(there[name])), 20):
                 print(name, *difference)
     return "DIFFERENT" in told.values()
