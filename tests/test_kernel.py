@@ -24,7 +24,7 @@ from oracles import (
 )
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
 from pa_lab.budget import DEPENDENT, POLICIES, Budget
-from pa_lab.expansion import Growing
+from pa_lab.expansion import Growing, with_room
 from pa_lab.kernel import cluster_means
 from pa_lab.kernels import BLOCK
 
@@ -278,6 +278,13 @@ def test_landmarks_equal_the_plain_loop_over_blocks(norm, m, variant):
         fast = KernelPAClassifier(**shared, batch_size=6).fit(X[:300], y[:300])
         slow = pa_batch(F[:300], y[:300], variant, 0.4, False, 6)
         assert close(fast.decision_function(X), F @ slow["w"], 1e-6)
+
+
+def test_room_grows_by_a_quarter():
+    A = np.arange(200.0).reshape(100, 2)
+    assert with_room(A, 100) is A and with_room(A, 200).shape == (200, 2)
+    more = with_room(A, 101)
+    assert more.shape == (125, 2) and np.array_equal(more[:100], A) and not more[100:].any()
 
 
 def test_all_rows_as_landmarks_equal_the_exact_expansion():
