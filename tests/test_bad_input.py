@@ -288,6 +288,7 @@ CASES = {
     },
     "landmark_choice": (kernel_options(landmark_choice="x"), ValueError, ["'landmark_choice'", "'kmeans'", "Got 'x'"]),
     "precomputed": (kernel_options(kernel="precomputed"), ValueError, ["square matrix", "(3, 2)"]),
+    "precomputed wide": (kernel_options(np.ones((3, 4)), kernel="precomputed"), ValueError, ["square", "(3, 4)"]),
     "asymmetric": (
         kernel_options(np.arange(9.0).reshape(3, 3), kernel="precomputed"),
         ValueError,

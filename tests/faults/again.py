@@ -50,7 +50,7 @@ def apart(a, b, tolerance=0.0, at=""):
         for i, pair in enumerate(zip(a, b, strict=True)):
             yield from apart(*pair, tolerance, f"{at}[{i}]")
     elif isinstance(a, float) and isinstance(b, float):
-        if not math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance / 100):
+        if not math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance):
             yield at, a, b
     elif a != b:
         yield at, a, b
