@@ -74,3 +74,41 @@ def test_a_pass_returns_counts_and_records_what_the_plain_loop_does(task, varian
     np.testing.assert_allclose(state.weights, W, atol=1e-10)
     np.testing.assert_allclose(trace, record, atol=1e-10)
     assert {place: state.counts[place] for place in counts} == counts
+
+
+each_task = pytest.mark.parametrize("task", ["two", "numbers", "many", "rest"])
+
+
+def small_pass(task, X, y, order, C, average=False):
+    """PA-I over ``X`` without intercept: the state, the trace and the size it returns."""
+    W = np.zeros((X.shape[1], 3 if task in ("many", "rest") else 1))
+    state = State(W, np.zeros(W.shape if average else (len(W), 0)), np.zeros(5, np.int64))
+    trace = np.zeros((len(order) or len(y), 2))
+    rule = make_rule("PA-I", 0.0 if task == "numbers" else None)
+    size, _ = run(make_rows(X, 0.0), y, order, C, rule, ASK_ALL, state, trace, one_vs_rest=task == "rest")
+    return state, trace, size
+
+
+@each_task
+def test_a_pass_over_one_row(task):
+    X, y = np.diag([1.0, 2.0, 4.0, 8.0]), np.array([1.0, 1.0, -1.0, 1.0] if task == "two" else [1.0, 1.0, 2.0, 1.0])
+    state, trace, _ = small_pass(task, X, y, np.array([2]), np.full(4, 0.3))
+    moved = np.flatnonzero(state.weights.any(axis=1))
+    assert moved.tolist() == [2] and trace[0, 1] > 0.0 and state.counts[N_SEEN] == state.counts[N_UPDATES] == 1
+
+
+@each_task
+def test_one_feature_is_averaged_too(task):
+    """``drift`` sums the moves, each times the number of rows before it."""
+    y = np.array([1.0, -1.0] if task == "two" else [1.0, 2.0])
+    first = small_pass(task, np.ones((1, 1)), y[:1], IN_ORDER, np.full(2, 0.3))[0].weights
+    state, _, _ = small_pass(task, np.ones((2, 1)), y, IN_ORDER, np.full(2, 0.3), average=True)
+    np.testing.assert_allclose(state.drift, state.weights - first, atol=1e-15)
+    assert state.drift.any()
+
+
+@each_task
+def test_a_row_without_weight_moves_nothing_and_overflows_nothing(task):
+    X, y = np.array([[1.0], [2.0]]), np.array([1.0, -1.0] if task == "two" else [1.0, 2.0])
+    state, trace, size = small_pass(task, X, y, IN_ORDER, np.zeros(2))
+    assert size == 0.0 and not state.weights.any() and not trace[:, 1].any() and state.counts[N_UPDATES] == 0
