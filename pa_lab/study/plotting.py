@@ -104,7 +104,7 @@ def lines_with_band(
     by: str | None = None,
     marker: bool = False,
 ) -> Axes:
-    """Draw one line per group, with a band from ``low`` to ``high`` if both are given, and return the axes.
+    """Draw one line per group from left to right, with a band from ``low`` to ``high`` if both are given.
 
     Parameters
     ----------
@@ -125,6 +125,7 @@ def lines_with_band(
     groups = [(None, frame)] if by is None else frame.groupby(by, sort=False)
     for name, part in groups:
         color, style, symbol = _LOOK.get(name) or next(spare)
+        part = part.sort_values(x, kind="stable")
         symbol = symbol if marker and len(part) <= 25 else None
         ax.plot(part[x], part[y], color=color, ls=style, marker=symbol, label=name)
         if low and high:
