@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import VARIANTS, step_size
-from pa_lab.passes import IN_ORDER, State, run
+from pa_lab.passes import IN_ORDER, State, run, score_rows
 from pa_lab.queries import ASK_ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
@@ -112,3 +112,10 @@ def test_a_row_without_weight_moves_nothing_and_overflows_nothing(task):
     X, y = np.array([[1.0], [2.0]]), np.array([1.0, -1.0] if task == "two" else [1.0, 2.0])
     state, trace, size = small_pass(task, X, y, IN_ORDER, np.zeros(2))
     assert size == 0.0 and not state.weights.any() and not trace[:, 1].any() and state.counts[N_UPDATES] == 0
+
+
+def test_scores_of_one_feature():
+    W, X = np.array([[1.0, -2.0, 3.0]]), np.array([[0.5], [-1.0]])
+    out = np.zeros((2, 3))
+    score_rows(make_rows(X, 0.0), W, out)
+    np.testing.assert_array_equal(out, X @ W)
