@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import VARIANTS, step_size
-from pa_lab.passes import IN_ORDER, State, run, score_rows
+from pa_lab.passes import IN_ORDER, State, run
 from pa_lab.queries import ASK_ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
@@ -79,10 +79,10 @@ def test_a_pass_returns_counts_and_records_what_the_plain_loop_does(task, varian
 each_task = pytest.mark.parametrize("task", ["two", "numbers", "many", "rest"])
 
 
-def small_pass(task, X, y, order, C, average=False):
+def small_pass(task, X, y, order, C):
     """PA-I over ``X`` without intercept: the state, the trace and the size it returns."""
-    W = np.zeros((X.shape[1], 3 if task in ("many", "rest") else 1))
-    state = State(W, np.zeros(W.shape if average else (len(W), 0)), np.zeros(5, np.int64))
+    W = np.zeros((X.shape[1] + 1, 3 if task in ("many", "rest") else 1))
+    state = State(W, np.empty((len(W), 0)), np.zeros(5, np.int64))
     trace = np.zeros((len(order) or len(y), 2))
     rule = make_rule("PA-I", 0.0 if task == "numbers" else None)
     size, _ = run(make_rows(X, 0.0), y, order, C, rule, ASK_ALL, state, trace, one_vs_rest=task == "rest")
@@ -98,24 +98,7 @@ def test_a_pass_over_one_row(task):
 
 
 @each_task
-def test_one_feature_is_averaged_too(task):
-    """``drift`` sums the moves, each times the number of rows before it."""
-    y = np.array([1.0, -1.0] if task == "two" else [1.0, 2.0])
-    first = small_pass(task, np.ones((1, 1)), y[:1], IN_ORDER, np.full(2, 0.3))[0].weights
-    state, _, _ = small_pass(task, np.ones((2, 1)), y, IN_ORDER, np.full(2, 0.3), average=True)
-    np.testing.assert_allclose(state.drift, state.weights - first, atol=1e-15)
-    assert state.drift.any()
-
-
-@each_task
 def test_a_row_without_weight_moves_nothing_and_overflows_nothing(task):
     X, y = np.array([[1.0], [2.0]]), np.array([1.0, -1.0] if task == "two" else [1.0, 2.0])
     state, trace, size = small_pass(task, X, y, IN_ORDER, np.zeros(2))
     assert size == 0.0 and not state.weights.any() and not trace[:, 1].any() and state.counts[N_UPDATES] == 0
-
-
-def test_scores_of_one_feature():
-    W, X = np.array([[1.0, -2.0, 3.0]]), np.array([[0.5], [-1.0]])
-    out = np.zeros((2, 3))
-    score_rows(make_rows(X, 0.0), W, out)
-    np.testing.assert_array_equal(out, X @ W)
