@@ -38,6 +38,20 @@ def test_bounds_hold_after_every_example(variant, fit_intercept, C):
         assert (run["observed"] <= run["bound"]).all() and run["observed"].iloc[-1] > 0
 
 
+@VARIANT
+@pytest.mark.parametrize("query", ["all", "margin"])
+def test_what_a_bound_is_compared_with(variant, query):
+    """Mistakes, but for the squared losses of PA and PA-II with all labels."""
+    X, y = separable()
+    model = PAClassifier(variant, 0.1, fit_intercept=False, query=query, random_state=0)
+    observed = bounds.along(model, X, y, bounds.tightest("PA", X, y, 0.1, False))["observed"]
+    scores = trace(model, X, y)["score"].to_numpy()
+    losses = np.maximum(0.0, 1.0 - y * scores) ** 2
+    mistakes = np.where(scores > 0, 1, -1) != y
+    expected = mistakes if query == "margin" or variant == "PA-I" else losses
+    np.testing.assert_allclose(observed, np.cumsum(expected))
+
+
 def test_the_end_of_a_run_is_its_last_row():
     X, y = noisy()
     found = bounds.at_end("PA-I", X, y, C=0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from pa_lab.rules import PA, PA1, PA2, PALS, gap_of, ridge, step_cost
+from pa_lab.rules import PA, PA1, PA2, PALS, gap_of, ridge, slack_price, step_cost
 
 SLACK = {PA1: lambda C, xi: C * xi, PA2: lambda C, xi: C * xi**2, PALS: lambda C, xi: C * xi**2}
 
@@ -30,3 +30,8 @@ def test_the_gaps_of_the_examples_add_up_to_primal_minus_dual(variant):
         dual = loss @ tau - 0.5 * tau @ (A + r * np.eye(3)) @ tau
         gaps = [gap_of(variant, t, g, C) for t, g in zip(tau, A @ tau + r * tau - loss, strict=True)]
         assert min(gaps) >= -1e-12 and sum(gaps) == pytest.approx(primal - dual, abs=1e-9)
+
+
+def test_what_slack_costs():
+    assert [slack_price(PA, xi, 1.0) for xi in (0.0, 1e-12, 1e-6, 0.3, 2.0)] == [0.0, 0.0, np.inf, np.inf, np.inf]
+    assert slack_price(PA1, 0.5, 4.0) == 2.0 and slack_price(PA2, 0.5, 4.0) == slack_price(PALS, 0.5, 4.0) == 1.0
