@@ -400,7 +400,7 @@ def test_a_class_of_weight_0_has_no_effect(variant):
     assert none.n_updates_ <= (y < 0).sum()
 
 
-@pytest.mark.parametrize("d", [6, 30])
+@pytest.mark.parametrize("d", [6, 13, 30])
 def test_an_example_between_two_walls_counts_once(d):
     """Without a tube both walls of an example may have a step; the move is their difference."""
     for seed in range(40):

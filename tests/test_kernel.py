@@ -24,7 +24,7 @@ from oracles import (
 )
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
 from pa_lab.budget import DEPENDENT, POLICIES, Budget
-from pa_lab.expansion import Growing, with_room
+from pa_lab.expansion import Growing, Landmarks, with_room
 from pa_lab.kernel import cluster_means
 from pa_lab.kernels import BLOCK
 
@@ -278,6 +278,26 @@ def test_landmarks_equal_the_plain_loop_over_blocks(norm, m, variant):
         fast = KernelPAClassifier(**shared, batch_size=6).fit(X[:300], y[:300])
         slow = pa_batch(F[:300], y[:300], variant, 0.4, False, 6)
         assert close(fast.decision_function(X), F @ slow["w"], 1e-6)
+
+
+def calls_of(monkeypatch, owner, name):
+    """Return a list that grows by the arguments of each call of a method."""
+    calls, method = [], getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda self, *args: calls.append(args) or method(self, *args))
+    return calls
+
+
+@pytest.mark.parametrize("m", [100, 400])
+def test_directions_are_computed_for_rows_that_move(m, monkeypatch):
+    """No row twice; with many landmarks hardly any in vain, thanks to the block's own kernel values."""
+    X, y = problem(1500)
+    model = KernelPAClassifier(gamma=0.7, landmarks=X[:m]).fit(X, y)
+    blocks = calls_of(monkeypatch, type(model._model.kernel), "gram")
+    asked = calls_of(monkeypatch, Landmarks, "_directions")
+    model.fit(X, y)
+    n_directions, many = sum(len(k) for k, _ in asked), m > BLOCK
+    assert model.n_updates_ <= n_directions < (1.05 if many else 1.5) * model.n_updates_
+    assert len(blocks) == 1 + many * -(-len(X) // BLOCK)  # the first for the landmarks themselves
 
 
 def test_room_grows_by_a_quarter():

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, base
 from pa_lab.base import warn_of_long_runs
 from pa_lab.passes import run
 
@@ -284,6 +284,12 @@ def test_runs_are_long_if_labels_change_fifty_times_less_than_by_chance(n, runs,
         warnings.simplefilter("always")
         warn_of_long_runs(codes, 2)
     assert bool(heard) == warned
+
+
+@pytest.mark.parametrize("y", [[0, 1, 1], [-1.0, 1.0], [3, -2, 3], np.array([0, 1], np.int8)])
+def test_two_whole_numbers_are_found_without_sorting_the_labels(y, monkeypatch):
+    monkeypatch.setattr(base, "check_classification_targets", None)  # what comes before any sorting
+    assert base.find_classes(np.asarray(y)).tolist() == sorted(set(y))
 
 
 def test_answers_outstanding_are_warned_of():
