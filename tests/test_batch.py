@@ -230,25 +230,26 @@ def test_twins_and_zero_rows_by_hand():
         assert ask(variant, np.zeros((2, 2)), np.ones(2), C)[0].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("price", [1.0, 2.0**46], ids=["regular", "dependent"])
 @pytest.mark.parametrize("variant", ["PA", *BATCHED])
-def test_units_of_length_change_nothing(variant):
+def test_units_of_length_change_nothing(variant, price):
     """Rows half as long and C four times as large make steps four times as large, to the last bit."""
-    X, loss, C = RNG.normal(size=(9, 4)), RNG.uniform(0.0, 2.0, 9), RNG.uniform(0.1, 1.0, 9)
+    X, loss, C = RNG.normal(size=(9, 4)), RNG.uniform(0.0, 2.0, 9), RNG.uniform(0.1, 1.0, 9) * price
     A = X[:4] @ X[:4].T if variant == "PA" else X @ X.T
-    n = len(A)
+    n, code = len(A), VARIANTS.index(variant)
+    expected = solve(code, A, loss[:n], C[:n])[:2]
     for unit in (4.0**-60, 4.0**-5, 4.0**40):
-        for one, other in zip(solve(VARIANTS.index(variant), A, loss[:n], C[:n])[:2],
-                              solve(VARIANTS.index(variant), A * unit, loss[:n], C[:n] / unit)[:2],
-                              strict=True):  # fmt: skip
-            assert np.array_equal(one, other * unit)
+        for one, other in zip(expected, solve(code, A * unit, loss[:n], C[:n] / unit)[:2], strict=True):
+            np.testing.assert_array_equal(one, other * unit)
 
 
+@pytest.mark.parametrize("loss", [0.7, 1.0])
 @pytest.mark.parametrize("n", range(2, 9))
-def test_equals_share_a_step_whatever_C(n):
+def test_equals_share_a_step_whatever_C(n, loss):
     """The same row ``n`` times: least squares moves each by the same, however little the slack costs."""
-    for price in (1e4, 1e8, 1e12):
-        tau, _ = ask("PALS", np.full((n, n), 3.0), np.full(n, 0.7), np.full(n, price))
-        np.testing.assert_allclose(tau, 0.7 / (3.0 * n + 0.5 / price), rtol=1e-9)
+    for price in (1e4, 1e8, 1e12, 1e15):
+        tau, _ = ask("PALS", np.full((n, n), 3.0), np.full(n, loss), np.full(n, price))
+        np.testing.assert_allclose(tau, loss / (3.0 * n + 0.5 / price), rtol=1e-9)
 
 
 def test_contradiction_without_slack_is_reported():
