@@ -212,23 +212,23 @@ def test_passes_end_when_the_loss_no_longer_falls():
 @pytest.mark.parametrize("tol", [None, 0.01])
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 def test_early_stopping_by_hand(n_classes, tol):
-    """Passes over the rows that are not held out, until three of them bring the held-out loss down no further."""
+    """Passes over the rows that are not held out, until six of them bring the held-out loss down no further."""
     regression, way = n_classes == 1, X @ np.arange(1.0, 8.0)
-    y = way if regression else np.digitize(way, np.quantile(way, np.arange(1, n_classes) / n_classes))
-    model = (PARegressor if regression else PAClassifier)(C=3e-3)
-    stopped = clone(model).set_params(max_iter=200, early_stopping=True, n_iter_no_change=3, validation_fraction=0.4,
+    y = way if regression else np.digitize(way, np.quantile(way, [0.4, 0.8][1 - n_classes :]))
+    model = (PARegressor if regression else PAClassifier)(C=0.01)
+    stopped = clone(model).set_params(max_iter=200, early_stopping=True, n_iter_no_change=6, validation_fraction=0.4,
                                       tol=tol, random_state=0).fit(X, y)  # fmt: skip
     split = int(np.random.default_rng(0).spawn(2)[0].integers(np.iinfo(np.int32).max))
     groups = None if regression else y
     train, held_out = map(np.sort, train_test_split(np.arange(90), test_size=0.4, random_state=split, stratify=groups))
     best, passes, since = np.inf, 0, 0
-    while since < 3:
+    while since < 6:
         model.partial_fit(X[train], y[train], **({} if regression else {"classes": range(n_classes)}))
         predicted = model.predict(X[held_out])
         loss = np.mean((predicted - y[held_out]) ** 2 if regression else predicted != y[held_out])
         since = 0 if loss < best - (tol or 0.0) else since + 1
         best, passes = min(best, loss), passes + 1
-    assert stopped.n_iter_ == passes and np.array_equal(stopped.coef_, model.coef_)
+    assert stopped.n_iter_ == passes > 7 and np.array_equal(stopped.coef_, model.coef_)
 
 
 @pytest.mark.parametrize(
