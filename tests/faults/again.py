@@ -8,7 +8,6 @@ moves by more than a hundredth of itself.
 Wall-clock times are kept apart (`report/results/times/`, `figures/times/`) and not compared.
 """
 
-import itertools
 import json
 import math
 import os
@@ -60,6 +59,12 @@ def apart(a, b, tolerance=0.0, at=""):
         yield at, a, b
 
 
+def nearness(difference):
+    """The ratio of two numbers, so that the farthest apart come first; 0 for what is no number."""
+    _, a, b = difference
+    return min(a / b, b / a) if isinstance(a, float) and isinstance(b, float) and a * b > 0 else 0.0
+
+
 def parsed(name, content):
     """A result as it was stored; a figure as its text and numbers, one after the other."""
     if name.endswith(".json"):
@@ -101,7 +106,7 @@ def main(only=""):
         print(f"{outcome:<10}{len(names):>4}  {'' if outcome == 'same' else ', '.join(names)}")
     for name, what in told.items():
         if what != "same" and name in here and name in there:
-            for difference in itertools.islice(apart(parsed(name, here[name]), parsed(name, there[name])), 20):
+            for difference in sorted(apart(parsed(name, here[name]), parsed(name, there[name])), key=nearness)[:10]:
                 print(name, *difference)
     return "DIFFERENT" in told.values()
 
