@@ -106,6 +106,8 @@ def lines_with_band(
 ) -> Axes:
     """Draw one line per group from left to right, with a band from ``low`` to ``high`` if both are given.
 
+    Returns the axes.
+
     Parameters
     ----------
     ax : matplotlib.axes.Axes
