@@ -35,7 +35,7 @@ from pa_lab.queries import (
     Number,
     QueryMixin,
 )
-from pa_lab.rules import VARIANTS, make_rule
+from pa_lab.rules import VARIANTS, allows_slack, make_rule
 from pa_lab.undo import all_or_nothing, before_or_after
 
 SHARED_CONSTRAINTS = {
@@ -130,6 +130,9 @@ class OnlineEstimator(BaseEstimator):
                 f"{', '.join(map(repr, VARIANTS))}. Got {self.variant!r} instead: for the aggressiveness write "
                 f"C={self.variant!r}; help({type(self).__name__}) has the table of parameters.")  # fmt: skip
         super()._validate_params()
+        if self.batch_size > 1 and not allows_slack(self.variant):
+            raise ValueError(f"batch_size={self.batch_size} with variant='PA' has no solution where the constraints of "
+                             "a batch contradict each other: choose variant='PA-I', 'PA-II' or 'PALS'.")  # fmt: skip
 
     def _check_changes(self):
         """Check parameters that changed between two calls of `partial_fit`, which scikit-learn leaves to `fit`."""
@@ -170,18 +173,18 @@ class OnlineEstimator(BaseEstimator):
                             "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
                             "(X.compute() loads it all).")  # fmt: skip
         row = X[0] if isinstance(X, list | tuple) and X else X
+        if row is not X and hasattr(row, "tocsr"):
+            raise TypeError("X is a list of sparse rows: pass a single row as it is, or stack several with "
+                            "scipy.sparse.vstack.")  # fmt: skip
         if isinstance(row, dict) and not hasattr(row, "tocsr"):  # SciPy's DOK matrices are dictionaries too
-            raise TypeError(
-                "X holds dictionaries: turn a list of them into rows with "
-                "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same keys."
-            )
+            raise TypeError("X holds dictionaries: turn a list of them into rows with "
+                            "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same "
+                            "keys.")  # fmt: skip
         refuse_dates(X, "X")
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                           ensure_all_finite=ensure_all_finite)  # fmt: skip
         if hasattr(X, "indptr"):
-            if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
-                raise ValueError(f"X is a damaged sparse matrix: it has column numbers from {X.indices.min()} to "
-                                 f"{X.indices.max()}, but {X.shape[1]} columns.")  # fmt: skip
+            refuse_damaged(X)
             if not X.has_canonical_format:
                 X = X.copy()
                 X.sum_duplicates()
@@ -208,11 +211,6 @@ class OnlineEstimator(BaseEstimator):
         targets = "" if y is None else f" (or y: up to {abs(y).max():.3g})"
         raise ValueError(f"X holds values so large or so small (up to {largest:.3g}){targets} that norms or weights "
                          "overflow or vanish: scale the features, for example with StandardScaler.")  # fmt: skip
-
-    def _check_batches(self):
-        if self.batch_size > 1 and self.variant == "PA":
-            raise ValueError(f"batch_size={self.batch_size} with variant='PA' has no solution where the constraints of "
-                             "a batch contradict each other: choose variant='PA-I', 'PA-II' or 'PALS'.")  # fmt: skip
 
     # ---- passes
 
@@ -283,7 +281,7 @@ class OnlineEstimator(BaseEstimator):
                              f"and X has only {n}: give more rows or set early_stopping=False.")  # fmt: skip
 
     def _order(self, train):
-        """The order of one pass over the rows ``train`` (None: as they stand, without a copy)."""
+        """The order of one pass over the rows ``train`` (a number: over so many as they stand, without a copy)."""
         if not self.shuffle:
             return IN_ORDER if isinstance(train, int) else train
         return self._rng("order").permutation(train)
@@ -319,6 +317,15 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         }
     )
 
+    def _validate_params(self):
+        super()._validate_params()
+        if self.multi_class == "ovr" and self.batch_size > 1:
+            raise ValueError(f"batch_size={self.batch_size} solves the joint problem of the classes: it goes with "
+                             "multi_class='direct' only.")  # fmt: skip
+        if self.class_weight is not None and not allows_slack(self.variant):
+            raise ValueError("class_weight is a factor on C, which variant='PA' does not have: choose 'PA-I' or "
+                             "'PA-II'.")  # fmt: skip
+
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
     def fit(self, X, y, sample_weight=None):
@@ -345,11 +352,15 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         Warns
         -----
         UserWarning
-            If the labels come in long runs, as in rows sorted by class, and ``shuffle`` is False.
+            If the labels come in long runs, as in rows sorted by class, and ``shuffle`` is False; if ``max_iter`` is
+            above 1 and not every label is asked for.
         """
         X, codes, C, rule = self._prepare(X, y, sample_weight, not (self.warm_start and self._has_started()))
         if not self.shuffle:
             warn_of_long_runs(codes, len(self.classes_))
+        if self.max_iter > 1 and (self.query != "all" or self.label_budget is not None):
+            warnings.warn(f"each of the max_iter={self.max_iter} passes asks anew, and a label asked for again counts "
+                          "again: with a query rule or a label_budget set max_iter=1.", stacklevel=4)  # fmt: skip
         return self._learn_passes(X, codes, C, rule)
 
     def _prepare(self, X, y, sample_weight, starts):
@@ -359,7 +370,10 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
             self._begin(X)
             self._begin_counts()
         codes = encode(y, self.classes_)
-        return X, codes, self._C_by_row(codes, sample_weight), make_rule(self.variant)
+        C = self._C_by_row(codes, sample_weight)
+        if starts and sample_weight is not None:
+            refuse_idle_classes(y, np.asarray(sample_weight, dtype=np.float64))
+        return X, codes, C, make_rule(self.variant)
 
     @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, asked=False):
@@ -477,10 +491,6 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
 
     def _begin(self, X):
         """Start from zero weights."""
-        self._check_batches()
-        if self.multi_class == "ovr" and self.batch_size > 1:
-            raise ValueError(f"batch_size={self.batch_size} solves the joint problem of the classes: it goes with "
-                             "multi_class='direct' only.")  # fmt: skip
         self._settle()
         self._start(1 if len(self.classes_) == 2 else len(self.classes_), X)
 
@@ -497,7 +507,7 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         index = (codes > 0).astype(np.intp) if len(self.classes_) == 2 else codes.astype(np.intp)
         if self.class_weight is not None:
             C *= self._class_factors(index)
-        return C[index] * check_weights(sample_weight, index, self.variant)
+        return C[index] * check_weights(sample_weight, len(index), self.variant)
 
     def _class_factors(self, index):
         """Class weights; the labels are counted here, which is sooner than sorting them."""
@@ -553,6 +563,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         [1.1]
         """
         X, y, C, rule = self._prepare(X, y, sample_weight, not (self.warm_start and self._has_started()))
+        if not C.any():
+            raise ValueError("sample_weight is zero on all rows, so nothing would be learnt: give one at least a "
+                             "weight above 0.")  # fmt: skip
         return self._learn_passes(X, y, C, rule)
 
     @all_or_nothing
@@ -593,14 +606,13 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         refuse_dates(y, "y")
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: y must hold real targets.")
-        y = y.astype(np.float64, copy=False)
+        y = as_numbers(y, "y")
         assert_all_finite(y, input_name="y")
         if starts:
-            self._check_batches()
             self._settle()
             self._start(1, X)
             self._begin_counts()
-        C = float(self.C) * check_weights(sample_weight, np.zeros(len(y), np.intp), self.variant)
+        C = float(self.C) * check_weights(sample_weight, len(y), self.variant)
         return X, y, C, make_rule(self.variant, self.epsilon)
 
     @before_or_after
@@ -677,6 +689,34 @@ def refuse_dates(data, name):
                              "the first one.")  # fmt: skip
 
 
+def refuse_damaged(X):
+    """Raise if a CSR matrix names columns that it does not have: compiled code would read beside the weights."""
+    if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        raise ValueError(f"X is a damaged sparse matrix: it has column numbers from {X.indices.min()} to "
+                         f"{X.indices.max()}, but {X.shape[1]} columns.")  # fmt: skip
+
+
+def as_numbers(values, name):
+    """Return values as an array of doubles, or raise if they are text."""
+    values = np.asarray(values)
+    if values.dtype.kind in "US":
+        raise ValueError(f"{name} must hold numbers; got {values.ravel()[:1].tolist()[0]!r}.")
+    try:
+        return values.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
+
+
+def as_weights(values, shape, name):
+    """Return weights from outside, dense or sparse, as an array of the shape; one output may come in any form."""
+    values = as_numbers(values.toarray() if hasattr(values, "toarray") else values, name)
+    if values.shape != shape and not (shape[0] == 1 and values.size == np.prod(shape)):
+        raise ValueError(f"{name} must have the shape {shape}; got {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} must hold finite numbers.")
+    return values.reshape(shape)
+
+
 def at_least_two(classes, name="y"):
     """Return the classes unless there are fewer than two."""
     if len(classes) < 2:
@@ -724,28 +764,29 @@ def encode(y, classes):
     return codes
 
 
-def check_weights(sample_weight, index, variant):
-    """Return sample weights as an array of one factor a row, ones if None.
-
-    ``index`` is the class of each row: a class whose rows all have weight 0 would not be learnt.
-    """
+def check_weights(sample_weight, n, variant):
+    """Return sample weights as an array of one factor for each of ``n`` rows, ones if None."""
     if sample_weight is None:
-        return np.ones(len(index))
-    weights = np.asarray(sample_weight, dtype=np.float64)
+        return np.ones(n)
+    weights = as_numbers(sample_weight, "sample_weight")
     if weights.ndim == 0:
-        weights = np.full(len(index), float(weights))
-    if weights.shape != (len(index),):
-        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(len(index),)}: one weight for each row.")
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight for each row.")
     if not (np.isfinite(weights) & (weights >= 0.0)).all():
         raise ValueError(f"sample_weight must hold finite numbers >= 0; got {weights.min():g} to {weights.max():g}.")
-    if variant == "PA":
+    if not allows_slack(variant) and (weights != 1.0).any():
         raise ValueError("sample_weight is a factor on C, which variant='PA' does not have: choose 'PA-I' or 'PA-II'.")
-    idle = np.bincount(index) * (np.bincount(index, weights) == 0.0)
-    if idle.any():
-        raise ValueError(
-            f"sample_weight is zero on all {idle.max()} rows of a class: give it a weight or leave its rows out."
-        )
     return weights
+
+
+def refuse_idle_classes(y, sample_weight):
+    """Raise if all rows of a class have weight 0: it would count as a class and never be learnt."""
+    classes, index = np.unique(y, return_inverse=True)
+    weights = np.bincount(index, np.broadcast_to(sample_weight, len(index)))
+    if not weights.all():
+        raise ValueError(f"sample_weight is zero on all rows of the class {classes[weights == 0.0][0]!r}: give it a "
+                         "weight or leave its rows out.")  # fmt: skip
 
 
 def warn_of_long_runs(codes, n_classes):

@@ -34,6 +34,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pa_lab.base import as_weights, refuse_damaged
 from pa_lab.compiled import COMPILED
 from pa_lab.rows import Rows, add, make_rows, score, squared_norm
 from pa_lab.rules import Rule, direction, loss_of, make_rule, step
@@ -123,11 +124,10 @@ class PassiveAggressive(SparseCoefMixin, BaseEstimator):
 
     def _begin(self, shape, coef_init, intercept_init):
         """Allocate weights of shape (n_outputs, n_features)."""
-        for name, given, wanted in (("coef_init", coef_init, shape), ("intercept_init", intercept_init, shape[:1])):
-            if given is not None and np.size(given) != np.prod(wanted):
-                raise ValueError(f"{name} must have the shape {wanted}; got {np.shape(given)}.")
-        coef = np.zeros(shape) if coef_init is None else np.array(coef_init, dtype=float).reshape(shape)
-        intercept = np.zeros(shape[0]) if intercept_init is None else np.array(intercept_init, dtype=float).reshape(-1)
+        coef = np.zeros(shape) if coef_init is None else as_weights(coef_init, shape, "coef_init")
+        intercept = (
+            np.zeros(shape[0]) if intercept_init is None else as_weights(intercept_init, shape[:1], "intercept_init")
+        )
         self._last = np.ascontiguousarray(np.c_[coef, intercept])
         self._mean = np.zeros((shape[0], shape[1] + 1 if self.average else 0))
         self.t_ = 1.0
@@ -173,8 +173,11 @@ class PassiveAggressive(SparseCoefMixin, BaseEstimator):
 
     def _take_back(self):
         """Learn on from ``coef_`` and ``intercept_`` as they are now, which may have been edited."""
-        coef = self.coef_.toarray() if hasattr(self.coef_, "toarray") else self.coef_
-        self._shown()[:] = np.c_[np.atleast_2d(coef), self.intercept_]
+        if self.average and not self._mean.size:
+            self._mean = np.zeros_like(self._last)
+        shown = self._shown()
+        shown[:, :-1] = as_weights(self.coef_, shown[:, :-1].shape, "coef_")
+        shown[:, -1] = as_weights(self.intercept_, shown[:, -1].shape, "intercept_")
 
     def _hold_out(self, y, splitter):
         """Which rows early stopping keeps for validation."""
@@ -192,8 +195,8 @@ class PassiveAggressive(SparseCoefMixin, BaseEstimator):
     # scikit-learn's names for the two sets of weights, which some code looks for
     _standard_coef = property(lambda self: self._last[:, :-1])
     _standard_intercept = property(lambda self: self._last[:, -1])
-    _average_coef = property(lambda self: self._mean[:, :-1])
-    _average_intercept = property(lambda self: self._mean[:, -1])
+    _average_coef = property(lambda self: self._mean[:, :-1] if self.average else None)
+    _average_intercept = property(lambda self: self._mean[:, -1] if self.average else None)
 
 
 class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
@@ -365,6 +368,8 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
         first = not hasattr(self, "classes_")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                              accept_large_sparse=False, reset=first)  # fmt: skip
+        if hasattr(X, "indptr"):
+            refuse_damaged(X)
         _check_partial_fit_first_call(self, classes)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
@@ -487,9 +492,9 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         y : array of shape (n_samples,)
             Targets.
         coef_init : array of shape (n_features,), default=None
-            Weights to start from.
+            Weights to start from; like scikit-learn's, a warm start passes over them.
         intercept_init : array of shape (1,), default=None
-            Intercepts to start from.
+            Intercept to start from.
 
         Returns
         -------
@@ -505,10 +510,7 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         ConvergenceWarning
             If ``max_iter`` passes were made before the stopping rule said enough.
         """
-        if self.warm_start and hasattr(self, "coef_"):
-            coef_init = self.coef_ if coef_init is None else coef_init
-            intercept_init = self.intercept_ if intercept_init is None else intercept_init
-        self._learn(X, y, self.max_iter, True, coef_init, intercept_init)
+        self._learn(X, y, self.max_iter, coef_init, intercept_init, fit=True)
         self._warn_unless_converged()
         return self
 
@@ -534,16 +536,20 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         """
         if not hasattr(self, "coef_") and self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
-        return self._learn(X, y, 1, not hasattr(self, "coef_"))
+        return self._learn(X, y, 1)
 
-    def _learn(self, X, y, max_iter, first, coef_init=None, intercept_init=None):
+    def _learn(self, X, y, max_iter, coef_init=None, intercept_init=None, fit=False):
+        first = not hasattr(self, "coef_") or (fit and not self.warm_start)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                              accept_large_sparse=False, y_numeric=True, reset=first)  # fmt: skip
+        if hasattr(X, "indptr"):
+            refuse_damaged(X)
         y = y.astype(np.float64, copy=False)
         if first:
             self._begin((1, X.shape[1]), coef_init, intercept_init)
         else:
             self._take_back()
+            self.t_ = 1.0 if fit else self.t_  # as scikit-learn, which goes on from the last weights and the old mean
         rule = make_rule("PA-I" if self.loss == "epsilon_insensitive" else "PA-II", self.epsilon)
         held_out = self._hold_out(y, ShuffleSplit)
         C, ones = np.full(len(y), float(self.C)), np.ones(len(y))

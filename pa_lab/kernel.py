@@ -17,9 +17,8 @@ from scipy.cluster.vq import kmeans2
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
-from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, not_fitted, refuse_dates
+from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, not_fitted
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.expansion import Block, Growing, Landmarks
 from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
@@ -33,6 +32,15 @@ class KernelModel(OnlineEstimator):
                 "budget", "budget_policy")  # fmt: skip
 
     # ---- checked input
+
+    def _validate_params(self):
+        super()._validate_params()
+        if self.landmarks is not None and self.budget is not None:
+            raise ValueError("landmarks and budget exclude each other: a budget chooses its own vectors.")
+        if self.budget is not None and self.average:
+            raise ValueError("average=True needs every vector ever held, which budget does not keep.")
+        if self.budget is not None and self.batch_size > 1:
+            raise ValueError(f"batch_size={self.batch_size} does not go with budget, kept update by update.")
 
     def _check(self, X, y, reset):
         X, y = super()._check(X, y, reset)
@@ -56,12 +64,6 @@ class KernelModel(OnlineEstimator):
 
     def _start(self, n_outputs, X):
         self._n_outputs, self._model, self._passed = n_outputs, None, 0
-        if self.landmarks is not None and self.budget is not None:
-            raise ValueError("landmarks and budget exclude each other: a budget chooses its own vectors.")
-        if self.budget is not None and self.average:
-            raise ValueError("average=True needs every vector ever held, which budget does not keep.")
-        if self.budget is not None and self.batch_size > 1:
-            raise ValueError(f"batch_size={self.batch_size} does not go with budget, kept update by update.")
 
     def _has_started(self):
         return getattr(self, "_model", None) is not None
@@ -86,22 +88,28 @@ class KernelModel(OnlineEstimator):
 
     def _landmark_rows(self, X, order):
         """Return the landmarks and their numbers in the stream, -1 if they are no rows of it."""
-        m = self.landmarks
-        if not isinstance(m, Integral):
-            if self.kernel == "precomputed":
-                numbers = np.asarray(m)
-                if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(X))).all():
-                    raise ValueError(f"landmarks must be numbers of the {X.shape[0]} rows, from 0; got {m!r}.")
-                return X[numbers], numbers
-            if len(np.shape(m)) != 2 or not all(np.shape(m)):
-                raise ValueError(f"landmarks must be a number of rows, or rows in an array of shape (m, {X.shape[1]}); "
-                                 f"got an array of shape {np.shape(m)}.")  # fmt: skip
-            rows = check_array(m, dtype=X.dtype, order="C", input_name="landmarks")
-            if rows.shape[1] != X.shape[1]:
-                raise ValueError(f"landmarks have {rows.shape[1]} features, X has {X.shape[1]}.")
-            return rows, np.full(len(rows), -1)
+        if isinstance(self.landmarks, Integral):
+            return self._chosen_landmarks(self.landmarks, X, order)
+        return self._given_landmarks(self.landmarks, X)
+
+    def _given_landmarks(self, landmarks, X):
+        if self.kernel == "precomputed":
+            numbers = np.asarray(landmarks)
+            if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(X))).all():
+                raise ValueError(f"landmarks must be numbers of the {X.shape[0]} rows, from 0; got {landmarks!r}.")
+            return X[numbers], numbers
+        if len(np.shape(landmarks)) != 2 or not all(np.shape(landmarks)):
+            raise ValueError(f"landmarks must be a number of rows, or rows in an array of shape (m, {X.shape[1]}); "
+                             f"got an array of shape {np.shape(landmarks)}.")  # fmt: skip
+        rows = check_array(landmarks, dtype=X.dtype, order="C", input_name="landmarks")
+        if rows.shape[1] != X.shape[1]:
+            raise ValueError(f"landmarks have {rows.shape[1]} features, X has {X.shape[1]}.")
+        return rows, np.full(len(rows), -1)
+
+    def _chosen_landmarks(self, m, X, order):
         if m > X.shape[0]:
-            raise ValueError(f"landmarks={m} is more than the {X.shape[0]} rows they are drawn from.")
+            raise ValueError(f"landmarks={m} is more than the {X.shape[0]} rows of the first call, of which they are "
+                             "chosen: pass more rows, or the landmarks as an array.")  # fmt: skip
         first = order if len(order) else np.arange(min(X.shape[0], 10 * m))
         if self.landmark_choice == "start":
             return dense(X[first[:m]]), first[:m]
@@ -140,6 +148,9 @@ class KernelModel(OnlineEstimator):
         return sums
 
     def _learn_rows(self, X, y, *args, **kwargs):
+        if self._model is None and self.gamma == "scale" and X.shape[0] == 1 and self.kernel in KINDS[1:]:
+            warnings.warn("gamma='scale' is taken from the first call, which has a single row: pass a number as gamma, "
+                          "or more rows at first.", stacklevel=4)  # fmt: skip
         super()._learn_rows(X, y, *args, **kwargs)
         return self._end_call(X)
 
@@ -155,9 +166,7 @@ class KernelModel(OnlineEstimator):
     @np.errstate(over="ignore", invalid="ignore")
     def _scores(self, X, weights=None):
         """Return scores under the weights to predict with, or under others: an array of shape (n_rows, n_outputs)."""
-        model = self._model
-        refuse_dates(X, "X")
-        X = validate_data(self, X, accept_sparse="csr", dtype=model.kernel.dtype, reset=False)
+        model, X = self._model, self._rows(X, reset=False, ensure_all_finite=True)
         weights = model.predicting(self._counts[N_SEEN]) if weights is None else weights
         with use_threads(self.n_jobs) as threads:
             return model.kernel.scores(X, model.vectors, weights, threads)
@@ -246,9 +255,10 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
 
     Parameters
     ----------
-    variant, C, average, max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, class_weight, \
-    multi_class, batch_size, query, delta, query_rate, label_budget, warm_start
-        As in `PAClassifier`. ``average`` and ``batch_size > 1`` do not go with ``budget``.
+    variant : {"PA", "PA-I", "PA-II", "PALS"}, default="PA-I"
+        The rule for the step size; see `pa_lab.rules`.
+    C : float > 0, default=1.0
+        Aggressiveness: the price of slack. PA ignores it.
     kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
         As in scikit-learn. A callable takes two arrays of rows and returns the matrix of kernel values. With
         "precomputed", `fit` takes the square matrix of kernel values of the training rows, and `predict` one row for
@@ -256,7 +266,7 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         kernel, which "sigmoid" is not always.
     gamma : {"scale", "auto"} or float > 0, default="scale"
         Factor in all kernels but "linear"; "scale" is ``1 / (n_features * X.var())`` and "auto" ``1 / n_features``,
-        taken from the rows of the first call.
+        taken from the rows of the first call: in a stream of single rows pass a number.
     degree : int >= 0, default=3
         Degree of "poly".
     coef0 : float, default=0.0
@@ -278,6 +288,38 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         (2010), with new coefficients for the example alone, for it and the nearest vector, or for all vectors (see
         `pa_lab.budget`). An update costs O(b), about O(b) and O(b^2). "oldest" drops the vector that came first,
         "smallest" the one with the least coefficient.
+    average : bool, default=False
+        Predict with the mean of the weights after each example instead of the last weights; not with
+        ``budget``.
+    max_iter : int >= 1, default=1
+        Passes over the data made by `fit`.
+    tol : float >= 0 or None, default=None
+        Stop when the mean loss of a pass has not fallen by this much for ``n_iter_no_change`` passes; None makes all
+        ``max_iter`` passes.
+    n_iter_no_change : int >= 1, default=5
+        Passes without improvement before stopping.
+    early_stopping : bool, default=False
+        Judge the passes on rows held out from learning.
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the rows held out with ``early_stopping``.
+    shuffle : bool, default=False
+        Whether `fit` draws a new order of the rows for each pass.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on ``C``, by class; not with PA.
+    multi_class : {"direct", "ovr"}, default="direct"
+        With more than two classes, one problem for all, or one for each class against the rest.
+    batch_size : int >= 1, default=1
+        Rows that share one update, the exact solution of their joint problem; not with PA or ``budget``.
+    query : {"all", "margin", "random", "threshold"}, default="all"
+        Which labels to ask for; see `pa_lab.queries`.
+    delta : float > 0, default=1.0
+        Smoothing of ``query="margin"``, and the bound of ``query="threshold"``.
+    query_rate : float in [0, 1] or None, default=None
+        Probability of asking with ``query="random"``.
+    label_budget : int >= 0 or None, default=None
+        Number of labels after which no more are asked for.
+    warm_start : bool, default=False
+        Let `fit` go on from the weights and counters of the last call.
     n_jobs : int or None, default=None
         Threads that compute kernel values, as in scikit-learn: None means 1, -1 all processors. The results do not
         depend on it. A callable kernel is called from one thread.
@@ -295,7 +337,7 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         Their numbers among the rows passed to `fit` and `partial_fit`, -1 for landmarks that are no rows of these.
     gamma_ : float
         The number ``gamma`` came to.
-    classes_, n_features_in_, feature_names_in_, n_seen_, n_updates_, n_mistakes_, n_queries_
+    classes_, n_features_in_, feature_names_in_, n_seen_, n_updates_, n_mistakes_, n_queries_, n_iter_
         As in `PAClassifier`.
 
     Examples
@@ -310,12 +352,65 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
 
     _parameter_constraints = OnlineClassifier._parameter_constraints | KERNEL_CONSTRAINTS
 
-    def __init__(self, variant="PA-I", C=1.0, kernel="rbf", gamma="scale", degree=3, coef0=0.0, landmarks=None,
-                 landmark_choice="start", landmark_norm="kernel", budget=None, budget_policy="projection",
-                 average=False, max_iter=1, tol=None, n_iter_no_change=5, early_stopping=False, validation_fraction=0.1,
-                 shuffle=False, class_weight=None, multi_class="direct", batch_size=1, query="all", delta=1.0,
-                 query_rate=None, label_budget=None, warm_start=False, n_jobs=None, random_state=None):  # fmt: skip
-        vars(self).update({k: v for k, v in locals().items() if k != "self"})
+    def __init__(
+        self,
+        variant="PA-I",
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        landmarks=None,
+        landmark_choice="start",
+        landmark_norm="kernel",
+        budget=None,
+        budget_policy="projection",
+        average=False,
+        max_iter=1,
+        tol=None,
+        n_iter_no_change=5,
+        early_stopping=False,
+        validation_fraction=0.1,
+        shuffle=False,
+        class_weight=None,
+        multi_class="direct",
+        batch_size=1,
+        query="all",
+        delta=1.0,
+        query_rate=None,
+        label_budget=None,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.variant = variant
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.landmark_choice = landmark_choice
+        self.landmark_norm = landmark_norm
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.batch_size = batch_size
+        self.query = query
+        self.delta = delta
+        self.query_rate = query_rate
+        self.label_budget = label_budget
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
 
 class KernelPARegressor(KernelModel, OnlineRegressor):
@@ -323,15 +418,59 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
 
     Parameters
     ----------
-    variant, C, epsilon, average, max_iter, tol, n_iter_no_change, early_stopping, validation_fraction, shuffle, \
-    batch_size, warm_start
-        As in `PARegressor`.
-    kernel, gamma, degree, coef0, landmarks, landmark_choice, landmark_norm, budget, budget_policy, n_jobs, random_state
-        As in `KernelPAClassifier`.
+    variant : {"PA", "PA-I", "PA-II", "PALS"}, default="PA-I"
+        The rule for the step size; see `pa_lab.rules`. PALS takes ``epsilon`` as 0.
+    C : float > 0, default=1.0
+        Aggressiveness: the price of slack. PA ignores it.
+    epsilon : float >= 0, default=0.1
+        Half-width of the tube, in units of ``y``.
+    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel; `KernelPAClassifier` says more of this and of what follows.
+    gamma : {"scale", "auto"} or float > 0, default="scale"
+        Factor in all kernels but "linear".
+    degree : int >= 0, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    landmarks : int >= 1, array of shape (m, n_features) or None, default=None
+        Keep the hypothesis in the span of this many rows, or of the rows given.
+    landmark_choice : {"start", "kmeans"}, default="start"
+        Which rows an integer stands for.
+    landmark_norm : {"kernel", "euclidean"}, default="kernel"
+        The norm in which a step changes the hypothesis least.
+    budget : int >= 1 or None, default=None
+        Never hold more vectors than this.
+    budget_policy : {"removal", "nearest", "projection", "oldest", "smallest"}, default="projection"
+        Which vector goes when one more would be too many.
+    average : bool, default=False
+        Predict with the mean of the weights after each example instead of the last weights; not with
+        ``budget``.
+    max_iter : int >= 1, default=1
+        Passes over the data made by `fit`.
+    tol : float >= 0 or None, default=None
+        Stop when the mean loss of a pass has not fallen by this much for ``n_iter_no_change`` passes; None makes all
+        ``max_iter`` passes.
+    n_iter_no_change : int >= 1, default=5
+        Passes without improvement before stopping.
+    early_stopping : bool, default=False
+        Judge the passes on rows held out from learning, by their mean squared error.
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the rows held out with ``early_stopping``.
+    shuffle : bool, default=False
+        Whether `fit` draws a new order of the rows for each pass.
+    batch_size : int >= 1, default=1
+        Rows that share one update, the exact solution of their joint problem; not with PA or ``budget``.
+    warm_start : bool, default=False
+        Let `fit` go on from the weights and counters of the last call.
+    n_jobs : int or None, default=None
+        Threads that compute kernel values.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the orders and the clusters.
 
     Attributes
     ----------
-    support_vectors_, dual_coef_, support_, gamma_, n_features_in_, n_seen_, n_updates_, n_mistakes_, n_queries_
+    support_vectors_, dual_coef_, support_, gamma_, n_features_in_, feature_names_in_, n_seen_, n_updates_, \
+    n_mistakes_, n_queries_, n_iter_
         As in `KernelPAClassifier`; a mistake is a prediction outside the tube.
 
     Examples
@@ -346,9 +485,52 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
 
     _parameter_constraints = OnlineRegressor._parameter_constraints | KERNEL_CONSTRAINTS
 
-    def __init__(self, variant="PA-I", C=1.0, epsilon=0.1, kernel="rbf", gamma="scale", degree=3, coef0=0.0,
-                 landmarks=None, landmark_choice="start", landmark_norm="kernel", budget=None,
-                 budget_policy="projection", average=False, max_iter=1, tol=None, n_iter_no_change=5,
-                 early_stopping=False, validation_fraction=0.1, shuffle=False, batch_size=1, warm_start=False,
-                 n_jobs=None, random_state=None):  # fmt: skip
-        vars(self).update({k: v for k, v in locals().items() if k != "self"})
+    def __init__(
+        self,
+        variant="PA-I",
+        C=1.0,
+        epsilon=0.1,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        landmarks=None,
+        landmark_choice="start",
+        landmark_norm="kernel",
+        budget=None,
+        budget_policy="projection",
+        average=False,
+        max_iter=1,
+        tol=None,
+        n_iter_no_change=5,
+        early_stopping=False,
+        validation_fraction=0.1,
+        shuffle=False,
+        batch_size=1,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.variant = variant
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.landmark_choice = landmark_choice
+        self.landmark_norm = landmark_norm
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.shuffle = shuffle
+        self.batch_size = batch_size
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, not_fitted
+from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, as_weights, not_fitted
 from pa_lab.passes import State, run, score_rows
 from pa_lab.queries import Number
 from pa_lab.rows import make_rows, slices, take
@@ -53,9 +53,9 @@ class LinearModel(OnlineEstimator):
         """Take weights from outside: they replace the last weights and, with ``average``, the mean."""
         if not self._has_started():
             raise AttributeError("coef_ and intercept_ can be set once the model has been fitted.")
-        values = np.asarray(values, dtype=np.float64)
         weights = np.array(self._predicting_weights())
-        weights[part] = values.reshape(weights[part].T.shape).T
+        name = "intercept_" if part == -1 else "coef_"
+        weights[part] = as_weights(values, weights[part].T.shape, name).T
         self._weights, self._drift = weights, np.zeros_like(self._drift)
 
     @property
@@ -162,7 +162,7 @@ class PAClassifier(LinearModel, OnlineClassifier):
         Whether `fit` draws a new order of the rows for each pass. The algorithm reads rows in the order given, which
         is right for a stream; rows sorted by class need True.
     class_weight : dict, "balanced" or None, default=None
-        Factors on ``C``, by class.
+        Factors on ``C``, by class; not with PA, which has no ``C``.
     multi_class : {"direct", "ovr"}, default="direct"
         With more than two classes, one problem that sets the right class against the highest-scoring wrong one
         (Crammer et al., section 7), or one problem for each class against the rest. "direct" makes fewer updates and
@@ -175,7 +175,8 @@ class PAClassifier(LinearModel, OnlineClassifier):
         rows. A batch never spans two calls: a last one with fewer rows is processed as it is.
     query : {"all", "margin", "random", "threshold"}, default="all"
         Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, with a fixed rate, or exactly
-        where ``|p| <= delta``. A label not asked for is not used.
+        where ``|p| <= delta``. A label not asked for is not used. Each of several passes asks anew, and a label asked
+        for again counts again, so that one pass is the rule here.
     delta : float > 0, default=1.0
         Smoothing of ``query="margin"``; the theory of Lu, Zhao and Hoi (2014) wants at least 1.
     query_rate : float in [0, 1] or None, default=None
@@ -274,10 +275,31 @@ class PARegressor(LinearModel, OnlineRegressor):
         Aggressiveness. PA ignores it.
     epsilon : float >= 0, default=0.1
         Half-width of the tube, in units of ``y``.
-    fit_intercept, intercept_scaling, average, max_iter, shuffle, batch_size, warm_start, random_state
-        As in `PAClassifier`.
-    tol, n_iter_no_change, early_stopping, validation_fraction
-        As in `PAClassifier`; with ``early_stopping`` the mean squared error of the held-out rows counts.
+    fit_intercept : bool, default=True
+        Learn an intercept, as a weight on a constant feature.
+    intercept_scaling : float > 0, default=1.0
+        Value of that constant feature.
+    average : bool, default=False
+        Predict with the mean of the weights after each example instead of the last weights.
+    max_iter : int >= 1, default=1
+        Passes over the data made by `fit`.
+    tol : float >= 0 or None, default=None
+        Stop when the mean loss of a pass has not fallen by this much for ``n_iter_no_change`` passes; None makes all
+        ``max_iter`` passes.
+    n_iter_no_change : int >= 1, default=5
+        Passes without improvement before stopping.
+    early_stopping : bool, default=False
+        Judge the passes on rows held out from learning, by their mean squared error.
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the rows held out with ``early_stopping``.
+    shuffle : bool, default=False
+        Whether `fit` draws a new order of the rows for each pass.
+    batch_size : int >= 1, default=1
+        Rows that share one update, the exact solution of their joint problem; not with PA.
+    warm_start : bool, default=False
+        Let `fit` go on from the weights and counters of the last call.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the orders.
 
     Attributes
     ----------

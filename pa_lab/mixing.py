@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
+from pa_lab.linear import LinearModel
+
 
 def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
     """Train a copy of ``model`` by iterative parameter mixing and return it.
@@ -36,8 +38,10 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
 
     Raises
     ------
+    TypeError
+        If the model is not linear: the vectors of kernel models cannot be averaged.
     ValueError
-        If there are no blocks or rounds, or if classes are needed and not given.
+        If there are no blocks or rounds, if classes are needed and not given, or if the model asks for labels.
 
     Examples
     --------
@@ -51,22 +55,31 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
     blocks = list(blocks)
     if not blocks or rounds < 1:
         raise ValueError(f"mix needs at least one block and one round; got {len(blocks)} blocks and rounds={rounds}.")
+    if not isinstance(model, LinearModel):
+        raise TypeError(f"mix takes the mean of weights: pass a PAClassifier or PARegressor, not {model!r}.")
+    if getattr(model, "query", "all") != "all" or getattr(model, "label_budget", None) is not None:
+        raise ValueError("mix reads every label in every round: pass a model with query='all' and no label_budget.")
     options = {"classes": _all_classes(blocks, classes)} if is_classifier(model) else {}
-    mixed = clone(model)
+    mixed, counts = clone(model), [None] * len(blocks)
     for _ in range(rounds):
-        parts = Parallel(n_jobs=n_jobs)(delayed(_one_pass)(mixed, block, options) for block in blocks)
-        counted = np.zeros(1, dtype=np.int64) if not hasattr(mixed, "_counts") else mixed._counts
+        parts = Parallel(n_jobs=n_jobs)(
+            delayed(_one_pass)(mixed, block, count, options) for block, count in zip(blocks, counts, strict=True)
+        )
+        counts = [part._counts for part in parts]
         mixed = deepcopy(parts[0])
         mixed.coef_ = np.mean([part.coef_ for part in parts], axis=0)
         mixed.intercept_ = np.mean([part.intercept_ for part in parts], axis=0)
-        mixed._counts = counted + sum(part._counts - counted for part in parts)
+    mixed._counts = np.sum(counts, axis=0)
     return mixed
 
 
-def _one_pass(model, block, options):
-    """Train a copy of the model on one block."""
+def _one_pass(model, block, counts, options):
+    """Train a copy of the model on one block, whose mean counts the examples of this block only."""
     X, y = block() if callable(block) else block
-    return deepcopy(model).partial_fit(X, y, **options)
+    part = deepcopy(model)
+    if counts is not None:
+        part._counts = counts
+    return part.partial_fit(X, y, **options)
 
 
 def _all_classes(blocks, classes):

@@ -4,7 +4,9 @@
 close to 0 (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate;
 ``"threshold"`` exactly where ``|p| <= delta``.
 
-Inside ``fit`` the compiled pass asks, and reads no other label. Where a person or a service labels,
+Inside ``fit`` the compiled pass asks, and learns from no other label (``early_stopping`` reads those of the rows it
+holds out). Each pass asks anew, and a label asked for again counts again, so that one pass is the rule. Where a person
+or a service labels,
 ``should_query(X)`` says which rows to ask for and ``partial_fit(X, y, asked=True)`` takes the answers.
 """
 
@@ -122,6 +124,11 @@ class QueryMixin:
         Returns
         -------
         ndarray of bool of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            On NaN, infinity, another number of features than before, or parameters out of range.
 
         Examples
         --------

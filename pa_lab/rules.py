@@ -43,6 +43,15 @@ def make_rule(variant: str, epsilon: float | None = None) -> Rule:
     return Rule(VARIANTS.index(variant), True, 0.0 if variant == "PALS" else float(epsilon))
 
 
+def allows_slack(variant: str) -> bool:
+    """Say whether a rule may leave a loss after its step, at a price set by ``C``: all but PA do.
+
+    >>> [allows_slack(variant) for variant in VARIANTS]
+    [False, True, True, True]
+    """
+    return variant != "PA"
+
+
 # ---------------------------------------------------------------- losses
 
 

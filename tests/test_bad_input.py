@@ -172,7 +172,27 @@ CASES = {
         ["y must hold labels of one kind", "None"],
     ),
     "targets None": (lambda: PARegressor().fit(X, None), ValueError, ["requires y", "None"]),
-    "targets text": (lambda: PARegressor().fit(X, ["a", "b", "c"]), ValueError, ["convert string to float", "'a'"]),
+    "targets text": (lambda: PARegressor().fit(X, ["a", "b", "c"]), ValueError, ["y must hold numbers", "'a'"]),
+    "rows in a list": (
+        lambda: PAClassifier(query="margin").should_query([sp.csr_matrix(X[:1])]),
+        TypeError,
+        ["X is a list of sparse rows", "scipy.sparse.vstack"],
+    ),
+    "kernel rows of dictionaries": (
+        lambda: KernelPAClassifier().fit(X, Y).predict([{"a": 1.0}]),
+        TypeError,
+        ["X holds dictionaries", "FeatureHasher"],
+    ),
+    "start of another shape": (
+        lambda: PassiveAggressiveClassifier().fit(X, [0, 1, 2], coef_init=np.ones((2, 3))),
+        ValueError,
+        ["coef_init must have the shape (3, 2); got (2, 3)"],
+    ),
+    "landmarks beyond the rows": (
+        kernel_options(landmarks=9),
+        ValueError,
+        ["landmarks=9 is more than the 3 rows of the first call", "as an array"],
+    ),
     "targets infinite": (lambda: PARegressor().partial_fit(X, T * INF), ValueError, ["Input y contains infinity"]),
     "targets complex": (lambda: PARegressor().fit(X, T * 1j), ValueError, ["Complex data not supported"]),
     "targets durations": (lambda: PARegressor().fit(X, DATES - DATES[0]), ValueError, ["y holds", "timedelta64[D]"]),
@@ -547,6 +567,54 @@ def test_what_is_refused_once_is_refused_again():
     for _ in range(2):
         with pytest.raises(ValueError, match="average=True needs every vector"):
             model.partial_fit(X, Y, classes=[-1, 1])
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "words"),
+    [
+        (PAClassifier(batch_size=4), {"variant": "PA"}, "has no solution"),
+        (PAClassifier(multi_class="ovr"), {"batch_size": 4}, "joint problem of the classes"),
+        (KernelPAClassifier(budget=2), {"batch_size": 4}, "does not go with budget"),
+        (PAClassifier(class_weight="balanced"), {"variant": "PA"}, "class_weight is a factor on C"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_together_is_refused_in_mid_stream_too(model, change, words):
+    model = clone(model).fit(X, Y).set_params(**change)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize("options", [{"query": "margin"}, {"label_budget": 2}], ids=str)
+def test_several_passes_that_ask_for_labels_warn(options):
+    with pytest.warns(UserWarning, match="each of the max_iter=3 passes asks anew"):
+        PAClassifier(**options, max_iter=3).fit(X, Y)
+
+
+def test_a_gamma_from_a_single_row_warns():
+    with pytest.warns(UserWarning, match="gamma='scale' is taken from the first call, which has a single row"):
+        KernelPAClassifier().partial_fit(X[:1], Y[:1], classes=[-1, 1])
+    KernelPAClassifier(gamma=1.0).partial_fit(X[:1], Y[:1], classes=[-1, 1])
+    KernelPAClassifier(kernel="linear").partial_fit(X[:1], Y[:1], classes=[-1, 1])
+
+
+DAMAGED = sp.csr_matrix(([1.0], [100], [0, 1, 1, 1]), shape=(3, 2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fitted().predict(DAMAGED),
+        lambda: KernelPAClassifier().fit(X, Y).predict(DAMAGED),
+        lambda: KernelPAClassifier().fit(DAMAGED, Y),
+        lambda: PassiveAggressiveClassifier().fit(DAMAGED, Y),
+        lambda: PassiveAggressiveRegressor().fit(DAMAGED, T),
+    ],
+    ids=["linear", "kernel", "kernel fit", "drop-in", "drop-in regressor"],
+)
+def test_a_matrix_with_columns_it_does_not_have_is_refused(call):
+    with pytest.raises(ValueError, match="damaged sparse matrix: it has column numbers from 100 to 100, but 2 columns"):
+        call()
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,29 @@ def test_edited_weights_are_learnt_on_from(task, average):
     np.testing.assert_allclose(*weights, rtol=1e-12, atol=1e-12)
 
 
+@needs_theirs
+@pytest.mark.parametrize("average", [False, True, 10])
+@pytest.mark.parametrize("task", ["two", "three", "regression"])
+def test_a_warm_start_goes_on_as_in_scikit_learn(task, average):
+    name = "PassiveAggressiveRegressor" if task == "regression" else "PassiveAggressiveClassifier"
+    rows, y = (XR, YR) if task == "regression" else (X, Y2 if task == "two" else Y3)
+    weights = []
+    for module in (sklearn.linear_model, importlib.import_module("pa_lab.compat")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = getattr(module, name)(max_iter=3, tol=None, warm_start=True, average=average, random_state=0)
+            model.fit(rows[:90], y[:90]).fit(rows[60:], y[60:])
+        weights.append(np.c_[np.atleast_2d(model.coef_), model.intercept_])
+    np.testing.assert_allclose(*weights, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("model", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
+def test_every_attribute_can_be_listed(model, average):
+    model = model(average=average).fit(X, Y2)
+    assert {"coef_", "predict"} <= set(dir(model)) and (model._average_coef is None) == (not average)
+
+
 def test_weights_become_sparse_and_dense_again():
     model = PassiveAggressiveClassifier(random_state=0).fit(X, Y3)
     before = model.predict(X)

@@ -1,5 +1,6 @@
 """What other projects do with the learners: Dask, joblib's backends, ONNX, active learning, several labels."""
 
+from copy import deepcopy
 from functools import partial
 
 import joblib
@@ -10,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 
-from pa_lab import PAClassifier, PARegressor
+from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
 from pa_lab.mixing import mix
 
 RNG = np.random.default_rng(0)
@@ -72,6 +73,24 @@ def test_mixing_says_what_is_missing():
         mix(PAClassifier(), [lambda: (X, Y)])
     with pytest.raises(ValueError, match="at least one block and one round; got 0 blocks and rounds=3"):
         mix(PAClassifier(), [])
+
+    with pytest.raises(TypeError, match="mix takes the mean of weights"):
+        mix(KernelPAClassifier(), BLOCKS)
+    with pytest.raises(ValueError, match="mix reads every label"):
+        mix(PAClassifier(label_budget=5), BLOCKS)
+
+
+def test_the_mean_of_a_block_counts_its_own_examples_only():
+    """In the second round a block's mean starts with as many examples as the block has, not with those of all."""
+    one = mix(PAClassifier(C=0.1, average=True), BLOCKS, rounds=1)
+    parts = []
+    for rows, labels in BLOCKS:
+        part = deepcopy(one)
+        part._counts = np.array([len(labels), *part._counts[1:]])
+        parts.append(part.partial_fit(rows, labels))
+    both = mix(PAClassifier(C=0.1, average=True), BLOCKS, rounds=2)
+    np.testing.assert_allclose(both.coef_, np.mean([part.coef_ for part in parts], axis=0), rtol=1e-12)
+    assert both.n_seen_ == 2 * sum(len(labels) for _, labels in BLOCKS)
 
 
 # ---------------------------------------------------------------- Dask

@@ -97,7 +97,7 @@ def test_epochs_and_averaging_equal_the_plain_loop(variant, n_classes, average):
     assert_same(model(variant, 0.3, average=average, max_iter=3).fit(X, y), oracle)
 
 
-@VARIANT
+@pytest.mark.parametrize("variant", ["PA-I", "PA-II", "PALS"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_class_weight_multiplies_C(variant, n_classes):
     X, y = stream(4, n_classes=n_classes)
@@ -122,6 +122,7 @@ def test_shuffle_is_another_order_each_epoch(n_classes):
     assert_same(model, plain[n_classes](X, y, epochs=2, order=orders))
 
 
+@pytest.mark.filterwarnings("ignore:each of the max_iter=2 passes asks anew")
 def test_query_equals_the_plain_loop():
     X, y = stream(6)
     for options in ({"query": "margin", "delta": 0.3}, {"query": "random", "query_rate": 0.4}):
@@ -183,6 +184,7 @@ def test_equals_river_classification_without_intercept(mode):
     expected_failed_checks=oracles.expected_failed_checks,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:the labels come in long runs")
+@pytest.mark.filterwarnings("ignore:each of the max_iter=1000 passes asks anew")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

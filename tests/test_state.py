@@ -184,7 +184,50 @@ def test_weights_that_mean_nothing_are_refused():
         with pytest.raises(ValueError, match=words):
             PAClassifier().fit(X, Y2, sample_weight=weights)
     with pytest.raises(ValueError, match="variant='PA' does not have"):
-        PAClassifier("PA").fit(X, Y2, sample_weight=np.ones(90))
+        PAClassifier("PA").fit(X, Y2, sample_weight=np.full(90, 2.0))
+    with pytest.raises(ValueError, match="variant='PA' does not have"):
+        PAClassifier("PA", class_weight="balanced").fit(X, Y2)
+    with pytest.raises(ValueError, match="sample_weight must hold numbers; got 'a'"):
+        PAClassifier().fit(X, Y2, sample_weight=["a"] * 90)
+    with pytest.raises(ValueError, match="zero on all rows"):
+        PARegressor().fit(X, Y2, sample_weight=np.zeros(90))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.zeros((7, 3)), r"coef_ must have the shape \(3, 7\); got \(7, 3\)"),
+        (np.zeros(3), r"coef_ must have the shape \(3, 7\); got \(3,\)"),
+        (np.full((3, 7), np.nan), "coef_ must hold finite numbers"),
+        ([["a"] * 7] * 3, "coef_ must hold numbers; got 'a'"),
+    ],
+    ids=["turned round", "too short", "nan", "text"],
+)
+def test_weights_of_another_form_are_refused_and_change_nothing(values, words):
+    model = PAClassifier().fit(X, Y3)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match=words):
+        model.coef_ = values
+    assert np.array_equal(model.coef_, before)
+
+
+def test_weights_may_come_sparse_and_those_of_one_output_flat():
+    three, two = PAClassifier().fit(X, Y3), PAClassifier().fit(X, Y2)
+    three.coef_ = sp.csr_matrix(np.eye(3, 7))
+    two.coef_, two.intercept_ = np.arange(7), 2
+    assert np.array_equal(three.coef_, np.eye(3, 7))
+    assert np.array_equal(two.coef_, [np.arange(7)]) and two.intercept_.tolist() == [2.0]
+
+
+def test_a_weight_of_zero_in_a_stream_is_no_step():
+    model = PAClassifier().partial_fit(X[:1], Y2[:1], [-1, 1], sample_weight=[0.0])
+    assert not model.coef_.any() and (model.n_seen_, model.n_updates_) == (1, 0)
+    assert not PARegressor().partial_fit(X[:1], [0.5], sample_weight=[0.0]).coef_.any()
+
+
+def test_weights_of_one_are_no_weights():
+    ones = PAClassifier("PA").fit(X, Y2, sample_weight=np.ones(90))
+    assert np.array_equal(ones.coef_, PAClassifier("PA").fit(X, Y2).coef_)
 
 
 @each

@@ -65,8 +65,11 @@ def with_balanced(methods, starts):
     Parameters
     ----------
     methods : dict of str to estimator
-    starts : sequence of str. Names that begin with one of these get such a copy.
+    starts : sequence of str
+        Names that begin with one of these get such a copy.
 
+    Examples
+    --------
     >>> list(with_balanced({"PA": PAClassifier("PA"), "PA-I": PAClassifier()}, ["PA-"]))
     ['PA', 'PA-I', 'PA-I, balanced']
     """
@@ -85,13 +88,17 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
         How far one row may move the weights. AROW: its ``r`` is ``1 / (2 C)``, so that its first step is that of
         PA-II. AdaGrad: the learning rate. The perceptron has no use for it: from zero weights, longer steps only
         stretch the scores.
-    fit_intercept : bool, default=True. Learn the weight of a constant 1 too.
-    average : bool, default=False. Predict with the mean of the weights after each row instead of the last ones.
+    fit_intercept : bool, default=True
+        Learn the weight of a constant 1 too.
+    average : bool, default=False
+        Predict with the mean of the weights after each row instead of the last ones.
 
     Learned: ``coef_``, ``intercept_``, ``classes_``. Counted by every call, as `PAClassifier` does: ``n_seen_``,
     ``n_updates_``, ``n_mistakes_`` (before the update; a score of 0 counts as the first class) and ``n_queries_``,
     which is ``n_seen_``.
 
+    Examples
+    --------
     >>> OnlineClassifier("perceptron", fit_intercept=False).fit([[2.0], [1.0]], [1, -1]).coef_.tolist()
     [[1.0]]
     """

@@ -51,12 +51,17 @@ def compare(u: np.ndarray, X: Matrix, y: np.ndarray, fit_intercept: bool = True)
     ----------
     u : array of shape (n_features,) or, with an intercept, (n_features + 1,)
         Comparison vector. Its last entry is then the intercept.
-    X : array or sparse matrix of shape (n, n_features). The stream, in order.
-    y : array of shape (n,). Labels in {-1, +1}.
-    fit_intercept : bool, default=True. Whether the run had an intercept.
+    X : array or sparse matrix of shape (n, n_features)
+        The stream, in order.
+    y : array of shape (n,)
+        Labels in {-1, +1}.
+    fit_intercept : bool, default=True
+        Whether the run had an intercept.
 
     Raises ValueError if ``y`` is not -1 and +1, ``u`` does not fit or is not finite, or squares of ``X`` overflow.
 
+    Examples
+    --------
     >>> compare([1.0], np.array([[2.0], [-0.5]]), [1, -1], fit_intercept=False).losses.tolist()
     [0.0, 0.5]
     """
@@ -168,13 +173,17 @@ def tightest(
 
     Parameters
     ----------
-    variant : {"PA", "PA-I", "PA-II"}. The rule of the run.
+    variant : {"PA", "PA-I", "PA-II"}
+        The rule of the run.
     X, y, C, fit_intercept
         As for the run; ``y`` in {-1, +1}.
-    rho : float or None, default=None. The ``delta`` of an active run.
+    rho : float or None, default=None
+        The ``delta`` of an active run.
 
     Returns an array of shape (n_features,) or (n_features + 1,).
 
+    Examples
+    --------
     >>> tightest("PA", np.array([[2.0], [-4.0]]), [1, -1], fit_intercept=False).round(6).tolist()
     [0.5]
     """
@@ -206,15 +215,20 @@ def along(model: PAClassifier, X: Matrix, y: np.ndarray, u: np.ndarray) -> pd.Da
     model : PAClassifier
         Its parameters choose the theorem. It is fitted in one pass over the rows as they stand, as by
         `experiments.trace`.
-    X : array or sparse matrix of shape (n, n_features). The stream, in order.
-    y : array of shape (n,). Labels in {-1, +1}.
-    u : array. Comparison vector, as for `compare`.
+    X : array or sparse matrix of shape (n, n_features)
+        The stream, in order.
+    y : array of shape (n,)
+        Labels in {-1, +1}.
+    u : array
+        Comparison vector, as for `compare`.
 
     Returns a frame with columns ``seen``, ``observed`` (mistakes for PA-I and for every active run, else the sum of
     squared losses) and ``bound``. PA is compared with Theorem 3 if all norms are 1, else with Theorem 2.
 
     Raises ValueError with the reason, where no theorem covers the run.
 
+    Examples
+    --------
     >>> from pa_lab import PAClassifier
     >>> X, y = np.array([[2.0], [-4.0]]), np.array([1, -1])
     >>> along(PAClassifier(variant="PA", fit_intercept=False), X, y, [0.5]).values.tolist()
@@ -249,12 +263,15 @@ def at_end(
     Parameters
     ----------
     variant, X, y, C, fit_intercept : as for `tightest`
-    vector_of : str, optional. The rule whose `tightest` vector to compare with, if not ``variant``.
+    vector_of : str, optional
+        The rule whose `tightest` vector to compare with, if not ``variant``.
 
     Returns a dict with ``observed``, ``bound`` and ``times``, how many times as large the bound is.
 
     Raises ValueError if the bound does not hold after every single example, which would refute the theorem or the code.
 
+    Examples
+    --------
     >>> at_end("PA", np.array([[2.0], [-4.0]]), np.array([1, -1]), fit_intercept=False)["observed"]
     1.0
     """

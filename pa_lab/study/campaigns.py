@@ -30,13 +30,16 @@ def load(name: str, shuffle: bool = False) -> Bunch:
 
     Parameters
     ----------
-    name : str. One of `pa_lab.datasets.names`.
+    name : str
+        One of `pa_lab.datasets.names`.
     shuffle : bool, default=False
         A set without test rows has 30 % of its rows set aside: drawn at random, or the last ones.
 
     Returns a Bunch as from `pa_lab.datasets.load`, with ``X_train, y_train, X_test, y_test``. Sparse columns stay as
     they are.
 
+    Examples
+    --------
     >>> data = load("twonorm")
     >>> data.X_train.shape, data.X_test.shape
     ((5180, 20), (2220, 20))
@@ -71,13 +74,17 @@ def compare(
     Parameters
     ----------
     data : Bunch with ``X_train, y_train, X_test, y_test``, as from `pa_lab.datasets.load`
-    ways, orders : lists of str. From `WAYS`, and from "shuffled" and "file".
-    budgets : list of float. Shares of the labels of the stream; "all" has them all.
-    C_grid : list of float. What to try for C. A single value is taken as it is.
+    ways, orders : lists of str
+        From `WAYS`, and from "shuffled" and "file".
+    budgets : list of float
+        Shares of the labels of the stream; "all" has them all.
+    C_grid : list of float
+        What to try for C. A single value is taken as it is.
     seeds : list of int
         In file order only margin and random draw anything; the other ways are then run for the first seed only.
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-    n_jobs : int, default=-1. Number of worker processes.
+    n_jobs : int, default=-1
+        Number of worker processes.
 
     Returns a frame with a row per score and campaign: ``order``, ``asking``, ``share``, ``seed``, ``weights``;
     ``score``, its name, and ``value``, on the test rows; ``C``; ``delta``, or the threshold of the threshold rule;
@@ -131,9 +138,12 @@ def labels_to_reach(runs: pd.DataFrame, goal: float = 0.95, draws: int = 1000) -
 
     Parameters
     ----------
-    runs : DataFrame. What `compare` returned for shuffled streams, with "all" among the ways.
-    goal : float in (0, 1], default=0.95. That share.
-    draws : int, default=1000. How often to resample the seeds for the 95 % interval.
+    runs : DataFrame
+        What `compare` returned for shuffled streams, with "all" among the ways.
+    goal : float in (0, 1], default=0.95
+        That share.
+    draws : int, default=1000
+        How often to resample the seeds for the 95 % interval.
 
     Returns a frame by ``score``, ``weights`` and ``asking``: ``labels``, where the mean curve over the seeds first
     reaches the goal, on straight lines over the logarithm of the labels; ``low`` and ``high``.
@@ -174,11 +184,15 @@ def stream(data: Bunch, asking: str, order: str, share: float, seed: int):
     Parameters
     ----------
     data : Bunch with ``X_train, y_train``
-    asking : str. For "random" and "first" only the rows to ask for are returned, in their order.
+    asking : str
+        For "random" and "first" only the rows to ask for are returned, in their order.
     order : {"file", "shuffled"}
-    share : float. Budget; streams of different budgets are shuffled differently.
+    share : float
+        Budget; streams of different budgets are shuffled differently.
     seed : int
 
+    Examples
+    --------
     >>> data = Bunch(X_train=np.arange(10)[:, None], y_train=np.arange(10))
     >>> stream(data, "first", "file", 0.3, 0)[1].tolist(), len(stream(data, "random", "shuffled", 0.3, 0)[1])
     ([0, 1, 2], 3)
@@ -226,8 +240,10 @@ def campaign(model: PAClassifier, X, y: np.ndarray, data: Bunch) -> dict[str, fl
 
     Parameters
     ----------
-    model : PAClassifier. To be trained; its ``query`` says which labels it asks for.
-    X, y : array or CSR matrix of shape (n, d), array of shape (n,). The stream, labels in {-1, +1}.
+    model : PAClassifier
+        To be trained; its ``query`` says which labels it asks for.
+    X, y : array or CSR matrix of shape (n, d), array of shape (n,)
+        The stream, labels in {-1, +1}.
     data : Bunch with ``X_test, y_test``
 
     Returns a dict with ``labels`` asked for, ``updates`` made, and `SCORES`.
@@ -245,13 +261,18 @@ def mistakes(model: PAClassifier, X, y: np.ndarray, seeds: Iterable[int]) -> np.
 
     Parameters
     ----------
-    model : PAClassifier. Each pass starts from zero weights.
-    X, y : array or CSR matrix of shape (n, d), array of shape (n,). The stream, labels in {-1, +1}.
-    seeds : iterable of int. A pass for each; the seed decides which labels are asked for.
+    model : PAClassifier
+        Each pass starts from zero weights.
+    X, y : array or CSR matrix of shape (n, d), array of shape (n,)
+        The stream, labels in {-1, +1}.
+    seeds : iterable of int
+        A pass for each; the seed decides which labels are asked for.
 
     Returns an int array with a count for each seed. Unlike the ``n_mistakes_`` of a learner, which cannot know better,
     it counts mistakes on rows that were not asked for as well.
 
+    Examples
+    --------
     >>> model = PAClassifier(label_budget=1)
     >>> mistakes(model, np.array([[1.0], [1.0], [1.0]]), np.array([1, -1, -1]), [0]).tolist()
     [3]
@@ -286,14 +307,18 @@ def thresholds(y: np.ndarray, p: np.ndarray, weight: np.ndarray | None = None) -
 
     Parameters
     ----------
-    y : ndarray of shape (n,). Labels in {-1, +1}.
-    p : ndarray of shape (n,). Decision values.
+    y : ndarray of shape (n,)
+        Labels in {-1, +1}.
+    p : ndarray of shape (n,)
+        Decision values.
     weight : ndarray of shape (n,), optional
         How many rows of the stream each one stands for: one over the probability with which its label was asked for,
         which the margin rule knows. It asks more often near the boundary, so that a row there stands for fewer.
 
     Both lie half-way between two decision values. Where one class is missing they are 0.
 
+    Examples
+    --------
     >>> thresholds(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))
     (0.75, 0.75)
     """

@@ -129,8 +129,11 @@ def content_digest(X, y=None):
     X : array or CSR matrix of shape (n, d), or frame of stories
         Dense rows count as C-ordered little-endian float64; CSR as its data, int32 indices and int32 indptr; stories as
         what `newswire.pack` makes of them.
-    y : array of shape (n,). Counted as float64. Left out with stories.
+    y : array of shape (n,)
+        Counted as float64. Left out with stories.
 
+    Examples
+    --------
     >>> content_digest(np.eye(2), [1, -1])[:12]
     '3301fcc12bd8'
     """
@@ -151,7 +154,8 @@ def load(name, *, stand_in=None):
 
     Parameters
     ----------
-    name : str. One of `names()`.
+    name : str
+        One of `names()`.
     stand_in : bool, optional
         True: hand out the stand-in without a search. False: raise when the data cannot be had. By default the
         stand-in is the last resort, unless `PA_LAB_STAND_IN=1` asks for it.
@@ -164,10 +168,15 @@ def load(name, *, stand_in=None):
 
     Raises
     ------
-    ValueError. Unknown name.
-    DatasetError. A file in the data folder or at the original site is damaged, or a download cannot be stored.
-    UnavailableError. No copy can be had and `stand_in` is False.
+    ValueError
+        Unknown name.
+    DatasetError
+        A file in the data folder or at the original site is damaged, or a download cannot be stored.
+    UnavailableError
+        No copy can be had and `stand_in` is False.
 
+    Examples
+    --------
     >>> data = load("twonorm")
     >>> data.X.shape, data.source
     ((7400, 20), 'generated')
@@ -213,8 +222,10 @@ def fetch(name):
 
     Raises
     ------
-    ValueError. Unknown name.
-    DatasetError. A file is damaged, cannot be had or cannot be stored.
+    ValueError
+        Unknown name.
+    DatasetError
+        A file is damaged, cannot be had or cannot be stored.
     """
     dataset = _lookup(name)
     return [_fetch_file(dataset, file) for file in ([] if dataset.generate else dataset.files)]

@@ -78,15 +78,21 @@ def sweep(
 
     Parameters
     ----------
-    run : callable. Returns a dict of results, or a list of such dicts.
-    settings : list of dict. What to call it with, as from `grid`.
+    run : callable
+        Returns a dict of results, or a list of such dicts.
+    settings : list of dict
+        What to call it with, as from `grid`.
     n_jobs : int, default=-1
         Number of worker processes. -1 means one per core, or ``LOKY_MAX_CPU_COUNT`` if that is set.
-    label : str, default="runs". Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides the bar.
-    **shared. Arguments that are the same for every call, such as the data.
+    label : str, default="runs"
+        Name of the progress bar. ``PA_LAB_PROGRESS=0`` in the environment hides the bar.
+    **shared
+        Arguments that are the same for every call, such as the data.
 
     Returns a frame with a row per result, in the order of the settings: the columns of the setting, then of the result.
 
+    Examples
+    --------
     >>> sweep(lambda C: {"twice": 2 * C}, grid(C=[1, 2]), n_jobs=1)["twice"].tolist()
     [2, 4]
     """
@@ -124,9 +130,13 @@ def train_and_test(data: Bunch, most: int | None = None) -> tuple[Matrix, np.nda
 
     Parameters
     ----------
-    data : Bunch. From `pa_lab.datasets.load`.
-    most : int, optional. Keep at most so many rows of a test part that comes with the set, drawn at random.
+    data : Bunch
+        From `pa_lab.datasets.load`.
+    most : int, optional
+        Keep at most so many rows of a test part that comes with the set, drawn at random.
 
+    Examples
+    --------
     >>> data = Bunch(X=np.arange(8.0).reshape(8, 1), y=np.tile([-1, 1], 4))
     >>> [part.shape for part in train_and_test(data)]
     [(6, 1), (6,), (2, 1), (2,)]
@@ -154,13 +164,17 @@ def drawn_parts(data: Bunch, n: int, seed: int) -> tuple[Matrix, np.ndarray, Mat
 
     Parameters
     ----------
-    data : Bunch. From `pa_lab.datasets.load`.
-    n : int. Training rows; at most seven tenths of what there is. There are 3/7 as many test rows.
+    data : Bunch
+        From `pa_lab.datasets.load`.
+    n : int
+        Training rows; at most seven tenths of what there is. There are 3/7 as many test rows.
     seed : int
 
     Returns training rows, their labels, test rows and their labels. Columns are divided by their largest absolute value
     among the training rows.
 
+    Examples
+    --------
     >>> data = Bunch(X=np.arange(20.0).reshape(20, 1), y=np.tile([-1, 1], 10))
     >>> [part.shape for part in drawn_parts(data, 10, seed=0)]
     [(10, 1), (10,), (4, 1), (4,)]
@@ -183,7 +197,8 @@ def cross_validate(
 
     Parameters
     ----------
-    estimators : dict of str to estimator. What to compare.
+    estimators : dict of str to estimator
+        What to compare.
     X, y : arrays of shape (n, d) and (n,)
     splits : list of (train, test) index arrays
         For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
@@ -231,12 +246,17 @@ def tuned_fits(
     Parameters
     ----------
     model : estimator with the parameter ``C`` and, once fitted, ``coef_``
-    values : sequence of float. Values of ``C``.
-    X, y : arrays of shape (n, d) and (n,). Rows to learn.
-    X_check, y_check : arrays of shape (m, d) and (m,). Rows to choose ``C`` and the threshold by.
+    values : sequence of float
+        Values of ``C``.
+    X, y : arrays of shape (n, d) and (n,)
+        Rows to learn.
+    X_check, y_check : arrays of shape (m, d) and (m,)
+        Rows to choose ``C`` and the threshold by.
 
     Returns a frame with a row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `scores`.
 
+    Examples
+    --------
     >>> X, y = np.array([[-2.0], [1.0]]), np.array([-1, 1])
     >>> tuned_fits(PAClassifier(), [0.1, 1.0], X, y, X, y)[["C", "f1"]].values.tolist()
     [[0.1, 1.0], [1.0, 1.0]]
@@ -257,13 +277,18 @@ def chosen_scores(
 
     Parameters
     ----------
-    models : dict of str to estimator. What to choose from.
-    values : sequence of float. Values of ``C``.
+    models : dict of str to estimator
+        What to choose from.
+    values : sequence of float
+        Values of ``C``.
     X, y, X_test, y_test : arrays, as from `drawn_parts`
-    seed : int. Seed of the third that is held out; the classes keep their shares.
+    seed : int
+        Seed of the third that is held out; the classes keep their shares.
 
     Returns a dict with ``method``, ``C`` and the six `scores`.
 
+    Examples
+    --------
     >>> X, y = np.tile([[-2.0], [1.0]], (6, 1)), np.tile([-1, 1], 6)
     >>> found = chosen_scores({"PA-I": PAClassifier()}, [0.1, 1.0], X, y, X, y, seed=0)
     >>> found["method"], found["C"], found["auc"]
@@ -287,7 +312,8 @@ def progressive(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray, eve
     model : PAClassifier or PARegressor
         It learns through ``partial_fit``. Its own counters are read, so each mistake was made before its update.
     X, y : arrays of shape (n, d) and (n,)
-    every : int, default=500. Rows between two readings.
+    every : int, default=500
+        Rows between two readings.
 
     Returns a frame with columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the
     end.
@@ -315,6 +341,8 @@ def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.Dat
     before the update (the tube's in regression, else the hinge loss, for PALS too); ``asked``, whether the label was
     read.
 
+    Examples
+    --------
     >>> from pa_lab import PAClassifier
     >>> trace(PAClassifier(fit_intercept=False), np.array([[2.0], [1.0]]), np.array([1, -1])).values.tolist()
     [[0.0, 0.25, 1.0, True], [0.5, 1.0, 1.5, True]]
@@ -343,12 +371,16 @@ def first_reach(x: Sequence[float], curve: Sequence[float], target: float) -> fl
 
     Parameters
     ----------
-    x : array of shape (n,). Positive and rising: for example the labels that a method asked for.
-    curve : array of shape (n,). What it reached with them. Where the curve falls, its best value so far counts.
+    x : array of shape (n,)
+        Positive and rising: for example the labels that a method asked for.
+    curve : array of shape (n,)
+        What it reached with them. Where the curve falls, its best value so far counts.
     target : float
 
     Returns ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
 
+    Examples
+    --------
     >>> round(first_reach([1, 100, 1000], [0.5, 0.7, 0.8], 0.6), 6), first_reach([1, 100], [0.5, 0.7], 0.9)
     (10.0, inf)
     """
@@ -378,12 +410,18 @@ def flip_labels(
 
     Parameters
     ----------
-    y : array of shape (n,). Labels in {-1, +1}.
-    rate : float in [0, 1]. Share of the candidates to flip, rounded to a whole number of rows.
+    y : array of shape (n,)
+        Labels in {-1, +1}.
+    rate : float in [0, 1]
+        Share of the candidates to flip, rounded to a whole number of rows.
     rng : numpy.random.Generator
-    among : {-1, +1} or None, default=None. Flip only labels of this sign.
-    weight : array of shape (n,), optional. Draw in proportion to these, instead of uniformly.
+    among : {-1, +1} or None, default=None
+        Flip only labels of this sign.
+    weight : array of shape (n,), optional
+        Draw in proportion to these, instead of uniformly.
 
+    Examples
+    --------
     >>> flip_labels(np.ones(4), 0.5, np.random.default_rng(0)).sum()
     np.float64(0.0)
     """
@@ -439,7 +477,8 @@ def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
     marks : sequence of int
         Numbers of rows after which to take a reading, at least a block of 50,000 apart. The last is the length of the
         stream.
-    seed : int, default=0. Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
+    seed : int, default=0
+        Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
 
     Returns a frame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
     generating the rows; ``peak_mb``, the most memory this process ever held. Call it through `in_new_process` to
@@ -479,11 +518,15 @@ def fit_seconds(models: Estimators, X: Matrix, y: np.ndarray, sizes: Sequence[in
     ----------
     models : dict of str to estimator
     X, y : arrays of shape (n, d) and (n,)
-    sizes : sequence of int. Numbers of rows.
-    repeats : int, default=5. Fits of each; a model whose first fit takes more than a second is fitted once.
+    sizes : sequence of int
+        Numbers of rows.
+    repeats : int, default=5
+        Fits of each; a model whose first fit takes more than a second is fitted once.
 
     Returns a frame with columns ``name``, ``rows`` and ``seconds``, the median over the fits.
 
+    Examples
+    --------
     >>> fit_seconds({"PA": PAClassifier("PA")}, np.eye(2), [-1, 1], sizes=[2])["seconds"][0] > 0
     np.True_
     """

@@ -83,7 +83,8 @@ def cached_fit(model: SVC | LinearSVC, X: Matrix, y: np.ndarray) -> tuple[Stored
     model : SVC or LinearSVC
         With a linear kernel, or with the RBF kernel and dense rows. It is not changed.
     X : array or sparse matrix of shape (n, d)
-    y : array of shape (n,). Labels of two classes.
+    y : array of shape (n,)
+        Labels of two classes.
 
     Raises
     ------
@@ -211,8 +212,11 @@ def dyadic(X: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    X : array of shape (n, d). Finite, not all 0.
+    X : array of shape (n, d)
+        Finite, not all 0.
 
+    Examples
+    --------
     >>> dyadic(np.array([[3.0, 4.0 + 1e-9]])).tolist()
     [[3.0, 4.0]]
     """

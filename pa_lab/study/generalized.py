@@ -38,12 +38,15 @@ def load(name: str, n_trials: int, seed: int = 0, scaling: str = "standard") -> 
     ----------
     name : str in ``DATABASES``
     n_trials : int
-    seed : int, default=0. Seed of the trials; the subsamples have the next one.
+    seed : int, default=0
+        Seed of the trials; the subsamples have the next one.
     scaling : str in ``SCALINGS``
 
     Returns a Bunch as from `pa_lab.datasets.load`, with ``X`` scaled; ``parts``, training and test rows of each trial;
     and ``subsamples``, three arrays of at most 1000 rows to tune on.
 
+    Examples
+    --------
     >>> data = load("twonorm", n_trials=25)
     >>> len(data.parts), [len(rows) for rows in data.subsamples]
     (25, [1000, 1000, 1000])
@@ -87,9 +90,12 @@ def kernel_pass(
 
     Parameters
     ----------
-    K : array of shape (n, n). Kernel values of the whole database.
-    y : array of shape (n,). Labels in {-1, +1}.
-    order : array of int. The rows to learn from, as they come; at least one.
+    K : array of shape (n, n)
+        Kernel values of the whole database.
+    y : array of shape (n,)
+        Labels in {-1, +1}.
+    order : array of int
+        The rows to learn from, as they come; at least one.
     method : {"BPAI", "BPAII", "BPALS"}
     C : float
     batch_size : int
@@ -99,6 +105,8 @@ def kernel_pass(
     trace : array of shape (len(order), 2), the score before the update and the step size of each example
     w : array of shape (n + 1,), the coefficient of each row, then the bias
 
+    Examples
+    --------
     >>> trace, w = kernel_pass(np.eye(2), np.array([1.0, -1.0]), np.array([1]), "BPALS", 0.5, 1)
     >>> trace.round(3).tolist(), w.round(3).tolist()
     ([[0.0, 0.333]], [0.0, -0.333, -0.333])
@@ -138,8 +146,10 @@ def tune(
 
     Parameters
     ----------
-    databases : dict of str to Bunch. With ``X``, ``y`` and ``subsamples``, as from `load`.
-    methods, batches, Cs, sigmas : sequences. What to tune and what to try.
+    databases : dict of str to Bunch
+        With ``X``, ``y`` and ``subsamples``, as from `load`.
+    methods, batches, Cs, sigmas : sequences
+        What to tune and what to try.
     width : str in ``WIDTHS``
 
     Returns a frame with columns ``database``, ``method``, ``B``, ``C`` and ``sigma``. Among equal errors the smallest
@@ -172,10 +182,14 @@ def splits(n: int, trials: int, share: float = 0.75, seed: int = 0, most: int | 
 
     Parameters
     ----------
-    n, trials : int. Number of rows and of splits.
-    share : float, default=0.75. Share of the rows to train on, but not more than ``most`` rows.
+    n, trials : int
+        Number of rows and of splits.
+    share : float, default=0.75
+        Share of the rows to train on, but not more than ``most`` rows.
     seed : int, default=0
 
+    Examples
+    --------
     >>> train, test = splits(8, 1)[0]
     >>> len(train), len(test)
     (6, 2)
@@ -196,12 +210,15 @@ def trials(
 
     Parameters
     ----------
-    databases : dict of str to Bunch. With ``X``, ``y`` and ``parts``, as from `load`.
-    chosen : DataFrame. With the columns of `tune`. A setting that comes twice is run once.
+    databases : dict of str to Bunch
+        With ``X``, ``y`` and ``parts``, as from `load`.
+    chosen : DataFrame
+        With the columns of `tune`. A setting that comes twice is run once.
     width : str in ``WIDTHS``
     flips : sequence of float, default=(0.0,)
         Shares of the training labels to flip. Errors are counted by the true labels.
-    paths : bool, default=False. Also follow the test error along the stream, for its `variation`.
+    paths : bool, default=False
+        Also follow the test error along the stream, for its `variation`.
 
     Returns a frame with the columns of `tune`, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``
     (error), ``updates``, and ``curve``, the cumulative error after each example.
@@ -245,11 +262,16 @@ def error_path(
 
     Parameters
     ----------
-    K, y : arrays of shape (n, n) and (n,). Kernel values and true labels of the whole database.
-    noisy : array of shape (n,). The labels that were learned from.
-    train, test : arrays of int. Rows, the training rows in their order.
-    tau : array of shape (len(train),). Step sizes, from `kernel_pass`.
-    B : int. Batch size: the hypothesis changes after every ``B`` examples and at the end.
+    K, y : arrays of shape (n, n) and (n,)
+        Kernel values and true labels of the whole database.
+    noisy : array of shape (n,)
+        The labels that were learned from.
+    train, test : arrays of int
+        Rows, the training rows in their order.
+    tau : array of shape (len(train),)
+        Step sizes, from `kernel_pass`.
+    B : int
+        Batch size: the hypothesis changes after every ``B`` examples and at the end.
     """
     steps = (K[np.ix_(test, train)] + 1.0) * (tau * noisy[train])
     p = np.cumsum(steps, axis=1)
@@ -279,14 +301,19 @@ def stream_errors(
 
     Parameters
     ----------
-    kinds : dict of str to array of shape (n, d). Kinds of features of the same rows.
+    kinds : dict of str to array of shape (n, d)
+        Kinds of features of the same rows.
     y : array of shape (n,)
-    orders : list of arrays of int. Orders of the rows.
-    batches, Cs : sequences. Batch sizes and values of C, every pair of which is run.
+    orders : list of arrays of int
+        Orders of the rows.
+    batches, Cs : sequences
+        Batch sizes and values of C, every pair of which is run.
 
     Returns a frame with columns ``kind``, ``order`` (its number), ``method``, ``B``, ``C`` and ``online``, the
     percentage of rows that were predicted wrongly before their batch was learned.
 
+    Examples
+    --------
     >>> stream_errors({"linear": np.eye(2)}, np.array([1, -1]), [[0, 1]], batches=[2], Cs=[1.0])["online"].tolist()
     [50.0, 50.0, 50.0]
     """
@@ -310,8 +337,10 @@ def against_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.Data
 
     Parameters
     ----------
-    summary : DataFrame. From `statistics.summarize` by ``database``, ``method``, ``B``, of ``test``.
-    published : DataFrame. ``published.load_table("perez_suay_table2")``.
+    summary : DataFrame
+        From `statistics.summarize` by ``database``, ``method``, ``B``, of ``test``.
+    published : DataFrame
+        ``published.load_table("perez_suay_table2")``.
 
     Returns a frame with columns ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``, ``theirs_ci``,
     ``overlap``; the intervals as half-widths.

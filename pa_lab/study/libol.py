@@ -43,8 +43,10 @@ def libol_runs(X, y, runs=20):
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,). The training rows of ijcnn1 followed by its test rows; labels -1 and +1.
-    runs : int, default=20. Number of orders; their seeds are 1 to ``runs``.
+    X, y : arrays of shape (n, d) and (n,)
+        The training rows of ijcnn1 followed by its test rows; labels -1 and +1.
+    runs : int, default=20
+        Number of orders; their seeds are 1 to ``runs``.
 
     Returns a frame with columns ``model``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
     """

@@ -15,12 +15,16 @@ def scores(y: np.ndarray, decision: np.ndarray, threshold: float = 0.0) -> dict[
 
     Parameters
     ----------
-    y : array of shape (n,). True labels in {-1, +1}, both present.
-    decision : array of shape (n,). Decision values. A value above ``threshold`` predicts +1.
+    y : array of shape (n,)
+        True labels in {-1, +1}, both present.
+    decision : array of shape (n,)
+        Decision values. A value above ``threshold`` predicts +1.
     threshold : float, default=0.0
 
     Returns a dict with a fraction for each name in ``METRICS`` (``mcc``, Matthews' correlation, lies between -1 and 1).
 
+    Examples
+    --------
     >>> scores(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))["accuracy"]
     0.75
     """
@@ -47,8 +51,11 @@ def best_threshold(y: np.ndarray, decision: np.ndarray) -> float:
 
     Parameters
     ----------
-    y, decision : arrays of shape (n,). As for `scores`.
+    y, decision : arrays of shape (n,)
+        As for `scores`.
 
+    Examples
+    --------
     >>> best_threshold(np.array([-1, -1, 1, 1]), np.array([-2.0, 0.5, 1.0, 3.0]))
     0.75
     """

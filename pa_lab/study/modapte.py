@@ -23,9 +23,11 @@ def judge(models: dict[str, BaseEstimator], X: sp.csr_matrix, stories: pd.DataFr
     Parameters
     ----------
     models : dict of str to linear classifier with the parameters ``C`` and ``random_state``
-    X : CSR matrix of shape (n, d). All stories.
+    X : CSR matrix of shape (n, d)
+        All stories.
     stories : DataFrame with a row for each of them
-    values : list of float. What to try for C.
+    values : list of float
+        What to try for C.
 
     Returns a frame with a row for each model and topic that both parts have: ``method``, ``C``, ``topic``, and the
     counts of `newswire.ranked`.
@@ -53,11 +55,14 @@ def summary(judged: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    judged : DataFrame. With columns ``method`` and ``topic``, and the counts of `newswire.ranked`.
+    judged : DataFrame
+        With columns ``method`` and ``topic``, and the counts of `newswire.ranked`.
 
     Returns a frame with a row for each method: the break-even of each topic; ``all``, that of their added counts; and
     ``macro F1``, the mean F1 at a threshold of 0.
 
+    Examples
+    --------
     >>> counts = {"topical": [4, 1], "hits": [3, 0], "called": [4, 1], "right": [2, 0]}
     >>> summary(pd.DataFrame({"method": "PA-I", "topic": ["earn", "acq"]} | counts)).to_dict("records")
     [{'acq': 0.0, 'earn': 75.0, 'all': 60.0, 'macro F1': 25.0}]

@@ -57,11 +57,13 @@ def parse(text: str) -> pd.DataFrame:
 
     Parameters
     ----------
-    text : str. The 22 files one after the other, or some of them.
+    text : str
+        The 22 files one after the other, or some of them.
 
     Raises
     ------
-    ValueError. If there is no story in it, or one without number, day or time.
+    ValueError
+        If there is no story in it, or one without number, day or time.
     """
     reader = _Reader()
     reader.feed(text)
@@ -142,9 +144,12 @@ def ranked(topical: np.ndarray, decision: np.ndarray) -> dict[str, int]:
 
     Parameters
     ----------
-    topical : bool array of shape (n,). Which stories have the topic.
+    topical : bool array of shape (n,)
+        Which stories have the topic.
     decision : array of shape (n,)
 
+    Examples
+    --------
     >>> ranked(np.array([True, False, True]), np.array([2.0, 1.0, -1.0]))
     {'topical': 2, 'hits': 1, 'called': 2, 'right': 1}
     """

@@ -111,11 +111,17 @@ def lines_with_band(
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-    frame : DataFrame. One row per point.
-    x, y, low, high : str. Columns.
-    by : str, optional. The column with the names of the lines. A name found in ``COLORS`` gets its own look.
-    marker : bool, default=False. Mark the points of lines with at most 25 of them.
+    frame : DataFrame
+        One row per point.
+    x, y, low, high : str
+        Columns.
+    by : str, optional
+        The column with the names of the lines. A name found in ``COLORS`` gets its own look.
+    marker : bool, default=False
+        Mark the points of lines with at most 25 of them.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9], "method": "PA-I"})
     >>> fig, ax = plt.subplots()
@@ -154,16 +160,24 @@ def panels(
 
     Parameters
     ----------
-    frame : DataFrame. One row per point.
-    x : str. Column.
+    frame : DataFrame
+        One row per point.
+    x : str
+        Column.
     y : str or dict
         A column; or several, each with its label, for a panel each.
-    by : str, optional. The column with the names of the lines; the legend stands below the panels.
-    panel : str, optional. The column with the titles of the panels, which then share the y axis.
-    per_row : int, optional. Panels in a row; all of them by default.
-    height : float, default=2.8. Of the figure, in inches.
+    by : str, optional
+        The column with the names of the lines; the legend stands below the panels.
+    panel : str, optional
+        The column with the titles of the panels, which then share the y axis.
+    per_row : int, optional
+        Panels in a row; all of them by default.
+    height : float, default=2.8
+        Of the figure, in inches.
     **axis : settings of all axes, such as ``xscale="log"``
 
+    Examples
+    --------
     >>> frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9], "rule": "PA-I"})
     >>> fig, axes = panels(frame, x="C", y="auc", by="rule", xscale="log")
     >>> len(axes), axes[0].get_ylabel()
@@ -201,14 +215,21 @@ def intervals(
 
     Parameters
     ----------
-    frame : DataFrame. With columns ``V``, ``V_low`` and ``V_high`` for a ``value`` V, and a column ``name``.
-    by : str, optional. The column that tells several points of one name apart; the legend stands below the panels. A
-        value found in ``COLORS`` gets its own look.
-    panel : str, optional. The column with the titles of the panels, which share both axes.
-    per_row : int, optional. Panels in a row; all of them by default.
-    height : float, default=2.8. Of the figure, in inches.
+    frame : DataFrame
+        With columns ``V``, ``V_low`` and ``V_high`` for a ``value`` V, and a column ``name``.
+    by : str, optional
+        The column that tells several points of one name apart; the legend stands below the panels. A value found in
+        ``COLORS`` gets its own look.
+    panel : str, optional
+        The column with the titles of the panels, which share both axes.
+    per_row : int, optional
+        Panels in a row; all of them by default.
+    height : float, default=2.8
+        Of the figure, in inches.
     **axis : settings of all axes, such as ``xlabel="gain in AUC"``
 
+    Examples
+    --------
     >>> frame = pd.DataFrame({"rule": ["PA", "PA-I"], "gain": [0.1, 0.2], "gain_low": 0.0, "gain_high": 0.3})
     >>> fig, axes = intervals(frame, value="gain", name="rule")
     >>> [label.get_text() for label in axes[0].get_yticklabels()]
@@ -263,10 +284,14 @@ def roc(y: np.ndarray, decisions: dict[str, np.ndarray], **axis) -> tuple[Figure
 
     Parameters
     ----------
-    y : array of shape (n,). Labels in {-1, +1}.
-    decisions : dict of str to array of shape (n,). Decision values, by their name in the legend.
+    y : array of shape (n,)
+        Labels in {-1, +1}.
+    decisions : dict of str to array of shape (n,)
+        Decision values, by their name in the legend.
     **axis : settings of the axes, such as ``xlabel="false alarms (share)"``
 
+    Examples
+    --------
     >>> fig, ax = roc(np.array([-1, 1]), {"scores": np.array([-0.5, 2.0])})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['scores (AUC = 1.00)']
@@ -307,9 +332,13 @@ def surfaces(
     ----------
     axes : matplotlib.axes.Axes, one for each entry of ``seen``
     model : KernelPAClassifier
-    X, y : arrays of shape (n, 2) and (n,). Their largest value sets the limits of the plane.
-    seen : sequence of int, default=(10, 50, 150, 500). Rising numbers of points.
+    X, y : arrays of shape (n, 2) and (n,)
+        Their largest value sets the limits of the plane.
+    seen : sequence of int, default=(10, 50, 150, 500)
+        Rising numbers of points.
 
+    Examples
+    --------
     >>> from pa_lab import KernelPAClassifier
     >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), np.array([1, -1, 1])
     >>> fig, ax = plt.subplots()

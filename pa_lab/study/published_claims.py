@@ -29,6 +29,8 @@ def above(a: np.ndarray, b: np.ndarray, by: float = 0.0, times: float = 1.0) -> 
         With several runs the 95 % interval of the difference of means must exclude ``by``.
     by, times : float
 
+    Examples
+    --------
     >>> above([2, 3], [1, 1]), above([2, 1], [1, 3]), above([[1, 5]], [[2, 2]])
     (True, False, None)
     """
@@ -349,8 +351,10 @@ def judge(protocol: Figures, sound: Figures | None, printed: Figures, swap: bool
     protocol, printed : dict of str to array of shape (cells,) or (cells, runs)
         A claim whose figures are not all in ``protocol`` is left out; where only printed ones are missing, its entries
         ``printed`` and ``printed_figures`` are None.
-    sound : dict like them, or None. None says that there are no sound figures, and the protocol run again decides.
-    swap : bool, default=False. Exchange the figures in each pair that a claim names, to see that its verdict turns.
+    sound : dict like them, or None
+        None says that there are no sound figures, and the protocol run again decides.
+    swap : bool, default=False
+        Exchange the figures in each pair that a claim names, to see that its verdict turns.
 
     Returns a frame with ``claim, quote, place``; whether the claim is true of each set of figures (None: open), the
     range of the differences and the test in words; and the verdict of `conclude`.

@@ -98,17 +98,24 @@ def learn_as_published(
     Parameters
     ----------
     X, y : arrays of shape (n, d) and (n,)
-    variant : {"PA", "PA-I", "PA-II"}. The classic rule, the first and the second relaxation.
-    C : float or None, default=None. Aggressiveness; PA has none.
-    stage : int, default=0. A place in ``STAGES``. Every change up to it is made.
-    draws : array of shape (n,), optional. Uniform numbers that decide which labels are asked for.
-    w : array of shape (d,), optional. Weights to go on from.
+    variant : {"PA", "PA-I", "PA-II"}
+        The classic rule, the first and the second relaxation.
+    C : float or None, default=None
+        Aggressiveness; PA has none.
+    stage : int, default=0
+        A place in ``STAGES``. Every change up to it is made.
+    draws : array of shape (n,), optional
+        Uniform numbers that decide which labels are asked for.
+    w : array of shape (d,), optional
+        Weights to go on from.
 
     Returns
     -------
     w : float64 array of shape (d,)
     counts : dict with ``queries``, ``updates`` and ``mistakes`` (on all rows, asked for or not)
 
+    Examples
+    --------
     >>> w, counts = learn_as_published(np.array([[3.0, 4.0]]), np.array([1]), "PA")
     >>> w.round(2).tolist(), counts["updates"]
     ([0.6, 0.8], 1)
@@ -186,9 +193,11 @@ def run_protocol(
 
     Parameters
     ----------
-    seed : int or None. None for PA, which has no randomness; else the seed of the queries, the same for all figures.
+    seed : int or None
+        None for PA, which has no randomness; else the seed of the queries, the same for all figures.
     data : Bunch
-    tables : tuple of str. Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
+    tables : tuple of str
+        Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
 
     Returns a list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 of hard labels in percent, for
     PA also ``ranked_auc``, the AUC of the decision values; or counts.
@@ -275,13 +284,15 @@ def corrected_protocol(
 
     Parameters
     ----------
-    model : {"PA", "APA", "SVM"}. Which learner.
+    model : {"PA", "APA", "SVM"}
+        Which learner.
     cell : tuple in ``CELLS``
         Variant and C. Without C the SVM is the one that the tables set against the classic rule.
     table : {"table1", "table3", "table5"}
         For Table 3 the fold ``seed % 10`` of ten random ones is left out. (Every tenth row would be all of one
         cylinder.) For Table 5 ``FLIPPED`` positive labels are flipped, anywhere instead of at the start.
-    seed : int. Seed of order and queries, and of which labels or rows are taken.
+    seed : int
+        Seed of order and queries, and of which labels or rows are taken.
     data : Bunch
 
     Returns a dict with ``variant`` and ``C``; ``rule``, what the column is called; ``auc``, ``f1`` (tuned threshold)

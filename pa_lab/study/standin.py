@@ -27,8 +27,10 @@ def lookalike(
     Parameters
     ----------
     n_rows, n_features : int
-    share : float, default=0.5. Share of the rows labelled +1.
-    nonzeros : int, optional. Average number of ones per row of a binary CSR matrix. Without it X is dense.
+    share : float, default=0.5
+        Share of the rows labelled +1.
+    nonzeros : int, optional
+        Average number of ones per row of a binary CSR matrix. Without it X is dense.
     seed : int
 
     Returns
@@ -36,6 +38,8 @@ def lookalike(
     X : float64 array or CSR matrix of shape (n_rows, n_features)
     y : int64 array of shape (n_rows,), values -1 and +1
 
+    Examples
+    --------
     >>> X, y = lookalike(200, 30, share=0.25, nonzeros=6)
     >>> X.format, X.shape, int((y == 1).sum())
     ('csr', (200, 30), 50)
@@ -64,8 +68,10 @@ def misfire_blocks(n_rows: int, block_rows: int = 65_536, seed: int = 0) -> Iter
 
     Parameters
     ----------
-    n_rows : int. Rows in all. A longer stream begins with the shorter one.
-    block_rows : int, default=65,536. Rows per block; the last one may be shorter. The rows do not depend on it.
+    n_rows : int
+        Rows in all. A longer stream begins with the shorter one.
+    block_rows : int, default=65,536
+        Rows per block; the last one may be shorter. The rows do not depend on it.
     seed : int
 
     Yields
@@ -75,6 +81,8 @@ def misfire_blocks(n_rows: int, block_rows: int = 65_536, seed: int = 0) -> Iter
 
     Raises ValueError if ``n_rows`` is negative or ``block_rows`` is below 1.
 
+    Examples
+    --------
     >>> [len(y) for X, y in misfire_blocks(100_000, block_rows=40_000)]
     [40000, 40000, 20000]
     """
@@ -114,7 +122,8 @@ def drifting(n_rows, n_features, *, share=0.5, seed=0):
     Parameters
     ----------
     n_rows, n_features : int
-    share : float. Part of the rows labelled +1.
+    share : float
+        Part of the rows labelled +1.
     seed : int
 
     Returns
@@ -122,6 +131,8 @@ def drifting(n_rows, n_features, *, share=0.5, seed=0):
     X : float64 array of shape (n_rows, n_features)
     y : int64 array of shape (n_rows,), values -1 and +1
 
+    Examples
+    --------
     >>> X, y = drifting(200, 6, share=0.3)
     >>> X.shape, int((y == 1).sum())
     ((200, 6), 60)
@@ -140,9 +151,12 @@ def wire(n_rows, topics, *, seed=0):
     Parameters
     ----------
     n_rows : int
-    topics : sequence of str. Names of the largest topics, by size; ten small ones are added.
+    topics : sequence of str
+        Names of the largest topics, by size; ten small ones are added.
     seed : int
 
+    Examples
+    --------
     >>> wire(100, ["earn", "acq"]).columns.tolist()[-2:]
     ['topics', 'text']
     """

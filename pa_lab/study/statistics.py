@@ -15,14 +15,19 @@ def summarize(frame: pd.DataFrame, by: str | list[str], values: list[str]) -> pd
 
     Parameters
     ----------
-    frame : DataFrame. One row per run.
-    by : str or list of str. Columns to group by.
-    values : list of str. Columns to summarize. Runs in which a value is missing (NaN) do not count for it.
+    frame : DataFrame
+        One row per run.
+    by : str or list of str
+        Columns to group by.
+    values : list of str
+        Columns to summarize. Runs in which a value is missing (NaN) do not count for it.
 
     Returns a frame with the grouping columns, ``n`` (runs in the group), and for each value ``V`` the columns ``V``
     (mean), ``V_sd``, ``V_low`` and ``V_high``; also ``V_n``, the runs that count for it, if any is missing. A single
     run has spread 0.
 
+    Examples
+    --------
     >>> runs = pd.DataFrame({"rule": ["PA", "PA"], "f1": [0.4, 0.6]})
     >>> summarize(runs, "rule", ["f1"]).round(2).to_csv(index=False).split()
     ['rule,n,f1,f1_sd,f1_low,f1_high', 'PA,2,0.5,0.14,-0.77,1.77']
@@ -46,15 +51,21 @@ def paired(
 
     Parameters
     ----------
-    frame : DataFrame. One row per run.
-    column : str. The column that tells the two sides apart.
-    one, other : object. Two of its values.
-    by, values : list of str. Columns to group by and columns to compare.
+    frame : DataFrame
+        One row per run.
+    column : str
+        The column that tells the two sides apart.
+    one, other : object
+        Two of its values.
+    by, values : list of str
+        Columns to group by and columns to compare.
     pair : str, default="seed"
         What the two runs of a pair have in common within their group. Runs without a partner are left out.
 
     Returns the summary of the differences by `summarize`.
 
+    Examples
+    --------
     >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": "PA", "way": ["a", "b"] * 2, "f1": [0.4, 0.3, 0.6, 0.3]})
     >>> paired(runs, "way", "a", "b", ["rule"], ["f1"])[["f1", "f1_low"]].round(2).values.tolist()
     [[0.2, -1.07]]
@@ -80,9 +91,13 @@ def verdict(frame: pd.DataFrame, value: str) -> np.ndarray:
 
     Parameters
     ----------
-    frame : DataFrame. From `paired` or `summarize`: with columns ``V_low`` and ``V_high``.
-    value : str. The name ``V``.
+    frame : DataFrame
+        From `paired` or `summarize`: with columns ``V_low`` and ``V_high``.
+    value : str
+        The name ``V``.
 
+    Examples
+    --------
     >>> verdict(pd.DataFrame({"f1_low": [0.1, -0.1], "f1_high": [0.2, 0.1]}), "f1").tolist()
     ['better', 'not shown']
     """
@@ -97,13 +112,16 @@ def corrected_t_test(differences: Sequence[float], n_train: float = 1, n_test: f
 
     Parameters
     ----------
-    differences : array of shape (k,). Score of one method minus score of the other, by split.
+    differences : array of shape (k,)
+        Score of one method minus score of the other, by split.
     n_train, n_test : int, default=1 and 0
         Rows a split trains on and tests on. The default gives the ordinary paired t-test, for independent runs.
 
     Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p`` (two-sided), and ``effect``, the
     mean in standard deviations of one difference.
 
+    Examples
+    --------
     >>> corrected_t_test([0.1, 0.2, 0.3], 90, 10)["p"] < 0.15
     True
     """
@@ -141,10 +159,12 @@ def sign_permutation_test(differences: Sequence[float], n: int = 100_000, seed: 
 
     Parameters
     ----------
-    differences : array of shape (k,). One side minus the other, by pair.
+    differences : array of shape (k,)
+        One side minus the other, by pair.
     n : int, default=100,000
         All ``2^k`` patterns are counted if they are no more than this (16 pairs), else so many are drawn at random.
-    seed : int, default=0. Seed of the random patterns.
+    seed : int, default=0
+        Seed of the random patterns.
 
     Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval) and ``p`` (two-sided).
 
@@ -152,6 +172,8 @@ def sign_permutation_test(differences: Sequence[float], n: int = 100_000, seed: 
 
     Source: the subset means of Hartigan (1969), which order the shifts that reject.
 
+    Examples
+    --------
     >>> sign_permutation_test([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])["p"]
     0.03125
     """
@@ -190,16 +212,25 @@ def compare(
 
     Parameters
     ----------
-    frame : DataFrame. One row per run.
-    column, reference : str and object. The column with the names, and the one that the others are compared with.
-    value : str. The column to compare.
-    by : list of str, optional. Columns to group by.
-    pair : str, default="seed". What the two runs of a pair have in common. Each run needs its partner.
-    test : callable, default=`sign_permutation_test`. Takes an array of differences and returns a dict.
-    **settings. Further arguments of the test, such as ``n_train`` and ``n_test`` of `corrected_t_test`.
+    frame : DataFrame
+        One row per run.
+    column, reference : str and object
+        The column with the names, and the one that the others are compared with.
+    value : str
+        The column to compare.
+    by : list of str, optional
+        Columns to group by.
+    pair : str, default="seed"
+        What the two runs of a pair have in common. Each run needs its partner.
+    test : callable, default=`sign_permutation_test`
+        Takes an array of differences and returns a dict.
+    **settings
+        Further arguments of the test, such as ``n_train`` and ``n_test`` of `corrected_t_test`.
 
     Returns a frame with a row for each group and other name: the test of that name minus the reference.
 
+    Examples
+    --------
     >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "rule": ["PA", "PA-I"] * 2, "f1": [0.4, 0.5, 0.6, 0.9]})
     >>> compare(runs, "rule", "PA", "f1")[["rule", "mean"]].round(2).values.tolist()
     [['PA-I', 0.2]]

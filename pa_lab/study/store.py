@@ -92,18 +92,25 @@ def save_results(
 
     Parameters
     ----------
-    name : str. The notebook's name, such as `"02_linear_ijcnn1"`.
+    name : str
+        The notebook's name, such as `"02_linear_ijcnn1"`.
     values : dict
         Numbers, text, None, and any nesting of dicts, lists, NumPy arrays and pandas objects; a frame becomes a list
         of row dicts, a series a dict.
-    data : iterable of Bunch. The data sets the numbers come from; their `name` and `digest` are recorded.
-    seeds : int or list of int, optional. Seeds of the runs. Those of the last call that gives some are recorded.
+    data : iterable of Bunch
+        The data sets the numbers come from; their `name` and `digest` are recorded.
+    seeds : int or list of int, optional
+        Seeds of the runs. Those of the last call that gives some are recorded.
 
     Raises
     ------
-    ValueError. For NaN or an infinite number: the message names its key. For a `name` that is not a plain file name.
-    TypeError. For anything JSON cannot hold, and for `values` or `data` of another type.
+    ValueError
+        For NaN or an infinite number: the message names its key. For a `name` that is not a plain file name.
+    TypeError
+        For anything JSON cannot hold, and for `values` or `data` of another type.
 
+    Examples
+    --------
     >>> save_results("02_linear_ijcnn1", {"auc": 0.91}, seeds=0)  # doctest: +SKIP
     """
     _save_json("report/results", name, values, data, seeds)
@@ -193,6 +200,8 @@ def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False)
     times : bool, default=False
         The figure shows wall-clock times, which a rerun changes: it goes to `figures/times/NAME.svg`.
 
+    Examples
+    --------
     >>> save_figure(fig, "02_cumulative_mistakes")  # doctest: +SKIP
     """
     import matplotlib.figure  # here, so that code without figures starts fast

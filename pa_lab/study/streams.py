@@ -28,8 +28,11 @@ def read_in_blocks(model: BaseEstimator, X: np.ndarray | sp.csr_matrix, y: np.nd
     model : estimator with ``partial_fit``
         Without ``decision_function`` the score is the difference of the logarithms of the two joint probabilities.
     X, y : matrix of shape (n, d) and array of shape (n,)
-    block : int, default=1000. Rows in a block.
+    block : int, default=1000
+        Rows in a block.
 
+    Examples
+    --------
     >>> from pa_lab import PAClassifier
     >>> X, y = np.array([[1.0], [2.0], [-1.0]]), np.array([1, 1, -1])
     >>> read_in_blocks(PAClassifier(fit_intercept=False), X, y, block=1)
@@ -80,8 +83,11 @@ def decisions(X: np.ndarray, y: np.ndarray, C: float, weights: str = "last", del
     C : float
     weights : {"last", "last 100", "average"}, default="last"
         What decides: the weights before the row, or their mean over the last 100 rows or over all rows until then.
-    delay : int, default=0. Rows after which a label arrives.
+    delay : int, default=0
+        Rows after which a label arrives.
 
+    Examples
+    --------
     >>> decisions(np.array([[2.0], [1.0], [1.0]]), np.array([1, -1, 1]), C=1.0).tolist()
     [0.0, 0.5, -0.5]
     """
@@ -145,11 +151,14 @@ def follow(model: BaseEstimator, X: np.ndarray, y: np.ndarray, block: int = 500)
     model : classifier of `pa_lab`, two classes
         It learns through ``partial_fit`` and counts its own mistakes, each made before the update.
     X, y : arrays of shape (n, d) and (n,)
-    block : int, default=500. Rows in a block.
+    block : int, default=500
+        Rows in a block.
 
     Returns a dict with percentages of mistakes: ``early`` in the second tenth of the stream and ``error`` after it, and
     ``blocks``, an array with those of each full block after the second tenth.
 
+    Examples
+    --------
     >>> from pa_lab import PAClassifier
     >>> found = follow(PAClassifier(), np.ones((10, 1)), np.tile([1, 1, 1, -1, -1], 2), block=4)
     >>> found["early"], found["error"], found["blocks"].tolist()
@@ -176,9 +185,11 @@ def kernel(stream: str, policy: str, gamma: float, C: float, budget: int = 100) 
     Parameters
     ----------
     stream : str
-    policy : str. Which support vector to give up; a ``budget_policy`` of `pa_lab.KernelPAClassifier`.
+    policy : str
+        Which support vector to give up; a ``budget_policy`` of `pa_lab.KernelPAClassifier`.
     gamma, C : float
-    budget : int, default=100. Support vectors to keep.
+    budget : int, default=100
+        Support vectors to keep.
     """
     model = KernelPAClassifier(gamma=gamma, C=C, budget=budget, budget_policy=policy)
     return follow(model, *prepared(stream))
@@ -193,8 +204,10 @@ def rival(stream: str, method: str, window: int, delay: int = 0) -> dict:
     method : {"no change", "majority", "refitted"}
         The majority of the last labels that have come, which is "no change" in a window of 1; or a logistic regression,
         `refitted` every 250 rows.
-    window : int. How many of the last rows.
-    delay : int, default=0. Rows after which a label arrives.
+    window : int
+        How many of the last rows.
+    delay : int, default=0
+        Rows after which a label arrives.
     """
     X, y = prepared(stream)
     if method == "refitted":
@@ -222,9 +235,12 @@ def half_life(W: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
 
     Parameters
     ----------
-    W : array of shape (n, d). The weights before each row.
+    W : array of shape (n, d)
+        The weights before each row.
     X, y : arrays of shape (n, d) and (n,)
 
+    Examples
+    --------
     >>> X, y = np.ones((9000, 1)), np.random.default_rng(0).choice([-1, 1], 9000)
     >>> half_life(np.vstack([[0.0], y[:-1, None]]), X, y)  # each row is forgotten with the next
     2.0
@@ -285,11 +301,17 @@ def refitted(X: np.ndarray, y: np.ndarray, window: int, every: int = 100, delay:
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,). The stream; labels -1 and +1.
-    window : int. Rows to fit to. While there are not so many the decision is 0.
-    every : int, default=100. Rows between two fits.
-    delay : int, default=0. Rows after which a label arrives.
+    X, y : arrays of shape (n, d) and (n,)
+        The stream; labels -1 and +1.
+    window : int
+        Rows to fit to. While there are not so many the decision is 0.
+    every : int, default=100
+        Rows between two fits.
+    delay : int, default=0
+        Rows after which a label arrives.
 
+    Examples
+    --------
     >>> X, y = np.array([[0.0], [2.0]] * 20), np.array([-1, 1] * 20)
     >>> np.sign(refitted(X, y, window=10, every=10)).astype(int).tolist()[8:14]
     [0, 0, -1, 1, -1, 1]

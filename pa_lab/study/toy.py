@@ -13,14 +13,18 @@ def stream(n: int = 40, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
 
     Parameters
     ----------
-    n : int, default=40. Number of points.
-    seed : int, default=7. Seed of the random generator. The same seed gives the same points.
+    n : int, default=40
+        Number of points.
+    seed : int, default=7
+        Seed of the random generator. The same seed gives the same points.
 
     Returns
     -------
     X : float array of shape (n, 2)
     y : int array of shape (n,), values -1 and +1
 
+    Examples
+    --------
     >>> X, y = stream()
     >>> X.shape, y[:5].tolist()
     ((40, 2), [1, 1, -1, 1, -1])
@@ -39,16 +43,22 @@ def wave(rows_move: bool, seed: int, n: int = 4000, way: float = 8 * np.pi) -> t
 
     Parameters
     ----------
-    rows_move : bool. Whether it is the rows that move, and not the wave.
-    seed : int. Seed of the random generator.
-    n : int, default=4000. Number of rows.
-    way : float, default=8 pi. How far they move in all; the wave repeats after 2 pi.
+    rows_move : bool
+        Whether it is the rows that move, and not the wave.
+    seed : int
+        Seed of the random generator.
+    n : int, default=4000
+        Number of rows.
+    way : float, default=8 pi
+        How far they move in all; the wave repeats after 2 pi.
 
     Returns
     -------
     X : float array of shape (n, 2)
     y : int array of shape (n,), values -1 and +1
 
+    Examples
+    --------
     >>> stays, moves = wave(False, seed=0), wave(True, seed=0)
     >>> stays[0].max().round(1), moves[0].max().round(1)
     (np.float64(3.1), np.float64(28.0))

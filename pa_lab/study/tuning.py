@@ -35,13 +35,18 @@ def validate(models: Models, options: Options, learn: Part, choose: Part, n_jobs
     Parameters
     ----------
     models : dict of str to estimator
-    options : dict of str to list of dict. The settings to try for each model.
-    learn, choose : pairs (X, y). Rows to fit to, and rows to score.
-    n_jobs : int, default=-1. Number of worker processes.
+    options : dict of str to list of dict
+        The settings to try for each model.
+    learn, choose : pairs (X, y)
+        Rows to fit to, and rows to score.
+    n_jobs : int, default=-1
+        Number of worker processes.
 
     Returns a frame with columns ``method`` and ``setting``; a column for each parameter in it; ``auc``, rounded to four
     digits, so that `best` takes the first of settings that differ by less; and ``vectors``, the support vectors kept.
 
+    Examples
+    --------
     >>> from pa_lab import PAClassifier
     >>> part = np.array([[1.0], [-1.0]]), np.array([1, -1])
     >>> validate({"PA": PAClassifier("PA")}, {"PA": [{}]}, part, part, n_jobs=1)["auc"].tolist()
@@ -65,11 +70,17 @@ def best(frame: pd.DataFrame, by: str | list[str], score: str, lowest: bool = Fa
 
     Parameters
     ----------
-    frame : DataFrame. A row per setting.
-    by : str or list of str. Columns to group by. Groups stay in the order of their first rows.
-    score : str. The column to choose by.
-    lowest : bool, default=False. The score is an error.
+    frame : DataFrame
+        A row per setting.
+    by : str or list of str
+        Columns to group by. Groups stay in the order of their first rows.
+    score : str
+        The column to choose by.
+    lowest : bool, default=False
+        The score is an error.
 
+    Examples
+    --------
     >>> tried = pd.DataFrame({"method": "PA-I", "C": [1.0, 2.0, 3.0], "f1": [0.1, 0.3, 0.3]})
     >>> best(tried, "method", "f1")["C"].tolist()
     [2.0]
@@ -108,12 +119,16 @@ def tuned_scores(name: str, seed: int, models: Models, options: Options, n: int 
 
     Parameters
     ----------
-    name : str. A data set.
-    seed, n : int. Seed and size of the draw, as in `drawn`.
+    name : str
+        A data set.
+    seed, n : int
+        Seed and size of the draw, as in `drawn`.
     models, options : dicts, as in `validate`
 
     Returns a list with a dict for each model: ``method``, ``setting`` and the six `pa_lab.study.metrics.scores`.
 
+    Examples
+    --------
     >>> from pa_lab import PAClassifier
     >>> found = tuned_scores("twonorm", 0, {"PA-I": PAClassifier()}, {"PA-I": [{"C": 0.1}, {"C": 1.0}]}, n=600)
     >>> found[0]["setting"], found[0]["auc"] > 0.9
