@@ -338,7 +338,8 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         y : array of shape (n_samples,)
             Labels: any two or more, numbers or strings.
         sample_weight : array of shape (n_samples,), default=None
-            Factors on ``C``, by row.
+            Factors on ``C``, by row; not with PA, which has no ``C``. A row of weight 0 moves nothing, but it is seen,
+            counts in the mean and may be asked for, so it is not the same as a row left out.
 
         Returns
         -------
@@ -354,6 +355,12 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         UserWarning
             If the labels come in long runs, as in rows sorted by class, and ``shuffle`` is False; if ``max_iter`` is
             above 1 and not every label is asked for.
+
+        Examples
+        --------
+        >>> from pa_lab import PAClassifier
+        >>> PAClassifier(C=0.1).fit([[2.0], [-2.0]], ["on", "off"]).coef_.tolist()
+        [[0.4]]
         """
         X, codes, C, rule = self._prepare(X, y, sample_weight, not (self.warm_start and self._has_started()))
         if not self.shuffle:
@@ -406,6 +413,13 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
         -----
         UserWarning
             If `should_query` still waits for answers and ``asked`` is False: the query rule then applies twice.
+
+        Examples
+        --------
+        >>> from pa_lab import PAClassifier
+        >>> model = PAClassifier(C=0.1).partial_fit([[2.0]], ["on"], classes=["off", "on"])
+        >>> model.partial_fit([[-2.0]], ["off"]).coef_.tolist()
+        [[0.4]]
         """
         self._check_changes()
         first = not self._has_started()
@@ -449,6 +463,12 @@ class OnlineClassifier(ClassifierMixin, QueryMixin, OnlineEstimator):
             Before the first `fit` or `partial_fit`.
         ValueError
             On NaN, infinity, another number of features, or values so large that scores overflow.
+
+        Examples
+        --------
+        >>> from pa_lab import PAClassifier
+        >>> PAClassifier(C=0.1).fit([[2.0], [-2.0]], ["on", "off"]).decision_function([[5.0]]).tolist()
+        [2.0]
         """
         scores = self._checked_scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -634,6 +654,12 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             Before the first `fit` or `partial_fit`.
         ValueError
             On NaN, infinity, another number of features, or values so large that predictions overflow.
+
+        Examples
+        --------
+        >>> from pa_lab import PARegressor
+        >>> PARegressor("PA", epsilon=0.0).fit([[1.0], [3.0]], [2.0, 4.0]).predict([[3.0]]).round(6).tolist()
+        [4.0]
         """
         check_is_fitted(self)
         return refuse_overflow(self._scores(X))[:, 0]

@@ -323,6 +323,12 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
         -----
         ConvergenceWarning
             If ``max_iter`` passes were made before the stopping rule said enough.
+
+        Examples
+        --------
+        >>> from pa_lab.compat import PassiveAggressiveClassifier
+        >>> PassiveAggressiveClassifier(random_state=0).fit([[2.0], [-2.0]], ["on", "off"]).predict([[1.0]]).tolist()
+        ['on']
         """
         if self.warm_start and hasattr(self, "classes_"):
             coef_init = self.coef_ if coef_init is None else coef_init

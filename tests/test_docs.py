@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import pa_lab
 from pa_lab import PAClassifier
@@ -102,10 +103,12 @@ def test_the_newswire_example_of_the_readme_runs_as_it_stands(tmp_path):
     assert re.fullmatch(r"(story +\d+: [01]\.\d{3} right before learning\n)+", run.stdout)
 
 
-def test_the_labelling_loop_of_the_readme_spends_its_budget_and_no_more():
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "CSR"])
+def test_the_labelling_loop_of_the_readme_spends_its_budget_and_no_more(form):
     (code,) = (code for code in code_of(ROOT / "README.md") if "ask_a_person" in code)
     asked = []
-    names = {"PAClassifier": PAClassifier, "rows": X, "ask_a_person": lambda x: asked.append(x) or int(x[0] > x[1])}
+    names = {"PAClassifier": PAClassifier, "rows": form(X)}
+    names["ask_a_person"] = lambda i: asked.append(i) or int(Y[i] > 0)
     exec(code.replace("label_budget=200", "label_budget=100, random_state=0"), names)
     assert len(asked) == names["model"].n_queries_ <= 100
     assert names["model"].score(X, (Y > 0).astype(int)) > 0.8
