@@ -70,9 +70,12 @@ def solve(variant, A, loss, C):
     ----------
     variant : {PA, PA1, PA2, PALS}
         PA (no bound, no ridge) has no solution where its constraints contradict each other: then the gap is inf.
-    A : ndarray of shape (n, n). ``y_j y_k`` times the inner products; symmetric.
-    loss : ndarray of shape (n,). ``1 - y_k p_k``, negative where the margin is passed.
-    C : ndarray of shape (n,). Aggressiveness of each example, >= 0; with 0 its tau is 0.
+    A : ndarray of shape (n, n)
+        ``y_j y_k`` times the inner products; symmetric.
+    loss : ndarray of shape (n,)
+        ``1 - y_k p_k``, negative where the margin is passed.
+    C : ndarray of shape (n,)
+        Aggressiveness of each example, >= 0; with 0 its tau is 0.
 
     Returns
     -------
@@ -84,6 +87,8 @@ def solve(variant, A, loss, C):
         Relative duality gap reached, ``(primal - dual) / dual``: at most 1e-10, or what rounding the losses costs at
         the price C, ``2e-16 sum_k C_k (|l_k| + sum_j |A_kj| tau_j) / dual``, where that is more. For PALS, 0.
 
+    Examples
+    --------
     >>> from pa_lab.rules import PA1
     >>> tau, step, gap = solve(PA1, np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.ones(2))
     >>> gap < 1e-10, tau.round(6).tolist()

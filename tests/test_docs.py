@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -132,6 +133,37 @@ def test_a_learner_tells_each_parameter_and_what_its_methods_take_and_return(lea
         if hasattr(learner, name):
             said = inspect.getdoc(getattr(learner, name))
             assert "Parameters\n----------\nX : " in said and "Returns\n-------\n" in said
+
+
+def documented():
+    """The public functions, classes and methods of pa_lab that have a docstring, by their full names."""
+    for module in pkgutil.walk_packages(pa_lab.__path__, "pa_lab."):
+        for name, thing in vars(importlib.import_module(module.name)).items():
+            if name[0] == "_" or not callable(thing) or getattr(thing, "__module__", "") != module.name:
+                continue
+            methods = vars(thing).items() if inspect.isclass(thing) else ()
+            for method, each in [("", thing), *methods]:
+                if method[:1] != "_" and callable(each) and each.__doc__:
+                    yield f"{module.name}.{name}.{method}".rstrip("."), each
+
+
+def sections_of(text):
+    _, *found = re.split(r"^([A-Z][\w ]*)\n-{3,}\n", text, flags=re.M)
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def test_docstrings_name_the_parameters_there_are():
+    wrong, checked = [], 0
+    for place, thing in documented():
+        sections = sections_of(inspect.cleandoc(thing.__doc__))
+        wrong += [(place, f">>> in {head}") for head in sections if ">>> " in sections[head] and head != "Examples"]
+        told = re.findall(r"^\S.*", sections.get("Parameters", "").replace("\\\n", " "), flags=re.M)
+        wrong += [(place, line) for line in told if ". " in line]  # a description goes on a line of its own
+        names = [name.strip().lstrip("*") for line in told for name in line.split(" : ")[0].split(",")]
+        there = inspect.signature(thing).parameters if names else ()
+        wrong += [(place, name) for name in names if name not in there]
+        checked += len(names)
+    assert wrong == [] and checked > 300
 
 
 def test_what_the_site_needs_is_pinned():

@@ -93,9 +93,13 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
     average : bool, default=False
         Predict with the mean of the weights after each row instead of the last ones.
 
-    Learned: ``coef_``, ``intercept_``, ``classes_``. Counted by every call, as `PAClassifier` does: ``n_seen_``,
-    ``n_updates_``, ``n_mistakes_`` (before the update; a score of 0 counts as the first class) and ``n_queries_``,
-    which is ``n_seen_``.
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        Learned.
+    n_seen_, n_updates_, n_mistakes_, n_queries_ : int
+        Counted by every call, as `PAClassifier` does: ``n_mistakes_`` before the update (a score of 0 counts as the
+        first class); ``n_queries_`` is ``n_seen_``.
 
     Examples
     --------

@@ -58,7 +58,10 @@ def compare(u: np.ndarray, X: Matrix, y: np.ndarray, fit_intercept: bool = True)
     fit_intercept : bool, default=True
         Whether the run had an intercept.
 
-    Raises ValueError if ``y`` is not -1 and +1, ``u`` does not fit or is not finite, or squares of ``X`` overflow.
+    Raises
+    ------
+    ValueError
+        If ``y`` is not -1 and +1, ``u`` does not fit or is not finite, or squares of ``X`` overflow.
 
     Examples
     --------
@@ -180,7 +183,9 @@ def tightest(
     rho : float or None, default=None
         The ``delta`` of an active run.
 
-    Returns an array of shape (n_features,) or (n_features + 1,).
+    Returns
+    -------
+    ndarray of shape (n_features,) or (n_features + 1,)
 
     Examples
     --------
@@ -222,10 +227,16 @@ def along(model: PAClassifier, X: Matrix, y: np.ndarray, u: np.ndarray) -> pd.Da
     u : array
         Comparison vector, as for `compare`.
 
-    Returns a frame with columns ``seen``, ``observed`` (mistakes for PA-I and for every active run, else the sum of
-    squared losses) and ``bound``. PA is compared with Theorem 3 if all norms are 1, else with Theorem 2.
+    Returns
+    -------
+    DataFrame
+        Columns ``seen``, ``observed`` (mistakes for PA-I and for every active run, else the sum of squared losses) and
+        ``bound``. PA is compared with Theorem 3 if all norms are 1, else with Theorem 2.
 
-    Raises ValueError with the reason, where no theorem covers the run.
+    Raises
+    ------
+    ValueError
+        With the reason, where no theorem covers the run.
 
     Examples
     --------
@@ -262,13 +273,20 @@ def at_end(
 
     Parameters
     ----------
-    variant, X, y, C, fit_intercept : as for `tightest`
+    variant, X, y, C, fit_intercept
+        As for `tightest`.
     vector_of : str, optional
         The rule whose `tightest` vector to compare with, if not ``variant``.
 
-    Returns a dict with ``observed``, ``bound`` and ``times``, how many times as large the bound is.
+    Returns
+    -------
+    dict
+        With ``observed``, ``bound`` and ``times``, how many times as large the bound is.
 
-    Raises ValueError if the bound does not hold after every single example, which would refute the theorem or the code.
+    Raises
+    ------
+    ValueError
+        If the bound does not hold after every single example, which would refute the theorem or the code.
 
     Examples
     --------

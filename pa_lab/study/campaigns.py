@@ -35,8 +35,10 @@ def load(name: str, shuffle: bool = False) -> Bunch:
     shuffle : bool, default=False
         A set without test rows has 30 % of its rows set aside: drawn at random, or the last ones.
 
-    Returns a Bunch as from `pa_lab.datasets.load`, with ``X_train, y_train, X_test, y_test``. Sparse columns stay as
-    they are.
+    Returns
+    -------
+    Bunch
+        As from `pa_lab.datasets.load`, with ``X_train, y_train, X_test, y_test``. Sparse columns stay as they are.
 
     Examples
     --------
@@ -73,7 +75,8 @@ def compare(
 
     Parameters
     ----------
-    data : Bunch with ``X_train, y_train, X_test, y_test``, as from `pa_lab.datasets.load`
+    data : Bunch
+        With ``X_train, y_train, X_test, y_test``, as from `pa_lab.datasets.load`.
     ways, orders : lists of str
         From `WAYS`, and from "shuffled" and "file".
     budgets : list of float
@@ -86,9 +89,12 @@ def compare(
     n_jobs : int, default=-1
         Number of worker processes.
 
-    Returns a frame with a row per score and campaign: ``order``, ``asking``, ``share``, ``seed``, ``weights``;
-    ``score``, its name, and ``value``, on the test rows; ``C``; ``delta``, or the threshold of the threshold rule;
-    ``labels`` asked for; ``updates``. A threshold rule may miss its budget by far: look at ``labels``.
+    Returns
+    -------
+    DataFrame
+        A row per score and campaign: ``order``, ``asking``, ``share``, ``seed``, ``weights``; ``score``, its name, and
+        ``value``, on the test rows; ``C``; ``delta``, or the threshold of the threshold rule; ``labels`` asked for;
+        ``updates``. A threshold rule may miss its budget by far: look at ``labels``.
     """
     settings = grid(order=orders, asking=ways, share=[*budgets, 1.0])
     settings = [one for one in settings if (one["asking"] == "all") == (one["share"] == 1.0)]
@@ -145,8 +151,11 @@ def labels_to_reach(runs: pd.DataFrame, goal: float = 0.95, draws: int = 1000) -
     draws : int, default=1000
         How often to resample the seeds for the 95 % interval.
 
-    Returns a frame by ``score``, ``weights`` and ``asking``: ``labels``, where the mean curve over the seeds first
-    reaches the goal, on straight lines over the logarithm of the labels; ``low`` and ``high``.
+    Returns
+    -------
+    DataFrame
+        By ``score``, ``weights`` and ``asking``: ``labels``, where the mean curve over the seeds first reaches the
+        goal, on straight lines over the logarithm of the labels; ``low`` and ``high``.
     """
     found = []
     for (score, weights), part in runs.groupby(["score", "weights"], sort=False):
@@ -183,7 +192,8 @@ def stream(data: Bunch, asking: str, order: str, share: float, seed: int):
 
     Parameters
     ----------
-    data : Bunch with ``X_train, y_train``
+    data : Bunch
+        With ``X_train, y_train``.
     asking : str
         For "random" and "first" only the rows to ask for are returned, in their order.
     order : {"file", "shuffled"}
@@ -244,9 +254,13 @@ def campaign(model: PAClassifier, X, y: np.ndarray, data: Bunch) -> dict[str, fl
         To be trained; its ``query`` says which labels it asks for.
     X, y : array or CSR matrix of shape (n, d), array of shape (n,)
         The stream, labels in {-1, +1}.
-    data : Bunch with ``X_test, y_test``
+    data : Bunch
+        With ``X_test, y_test``.
 
-    Returns a dict with ``labels`` asked for, ``updates`` made, and `SCORES`.
+    Returns
+    -------
+    dict
+        With ``labels`` asked for, ``updates`` made, and `SCORES`.
     """
     X, y, weight = learn(model, X, y)
     at_f1, at_balanced = thresholds(y, decision_values(model, X), weight)
@@ -268,8 +282,11 @@ def mistakes(model: PAClassifier, X, y: np.ndarray, seeds: Iterable[int]) -> np.
     seeds : iterable of int
         A pass for each; the seed decides which labels are asked for.
 
-    Returns an int array with a count for each seed. Unlike the ``n_mistakes_`` of a learner, which cannot know better,
-    it counts mistakes on rows that were not asked for as well.
+    Returns
+    -------
+    int array
+        A count for each seed. Unlike the ``n_mistakes_`` of a learner, which cannot know better, it counts mistakes on
+        rows that were not asked for as well.
 
     Examples
     --------
@@ -315,7 +332,11 @@ def thresholds(y: np.ndarray, p: np.ndarray, weight: np.ndarray | None = None) -
         How many rows of the stream each one stands for: one over the probability with which its label was asked for,
         which the margin rule knows. It asks more often near the boundary, so that a row there stands for fewer.
 
-    Both lie half-way between two decision values. Where one class is missing they are 0.
+    Returns
+    -------
+    tuple of two floats
+        Each lies half-way between two decision values, or by 0.5 below the least one if all rows are best called
+        positive. Where one class is missing they are 0.
 
     Examples
     --------

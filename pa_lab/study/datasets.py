@@ -160,11 +160,14 @@ def load(name, *, stand_in=None):
         True: hand out the stand-in without a search. False: raise when the data cannot be had. By default the
         stand-in is the last resort, unless `PA_LAB_STAND_IN=1` asks for it.
 
-    Returns a Bunch: `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered
-    of shape (n, d) or CSR with int32 indices; y int64, -1 or +1. The newswire has `stories` instead, a frame (see
-    `pa_lab.study.newswire`). Rows of a stream are in order of time. Also `name`; `source` ("folder", "cache",
-    "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and `digest_test`),
-    the `content_digest` of the rows with the labels of the text; and `DESCR`.
+    Returns
+    -------
+    Bunch
+        `X_train, y_train, X_test, y_test`, or `X, y` for a set without a test part: X float64, C-ordered of shape
+        (n, d) or CSR with int32 indices; y int64, -1 or +1. The newswire has `stories` instead, a frame (see
+        `pa_lab.study.newswire`). Rows of a stream are in order of time. Also `name`; `source` ("folder", "cache",
+        "download", "generated" or "stand-in"; of two files the one fetched from furthest); `digest` (and
+        `digest_test`), the `content_digest` of the rows with the labels of the text; and `DESCR`.
 
     Raises
     ------

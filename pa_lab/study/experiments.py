@@ -89,7 +89,10 @@ def sweep(
     **shared
         Arguments that are the same for every call, such as the data.
 
-    Returns a frame with a row per result, in the order of the settings: the columns of the setting, then of the result.
+    Returns
+    -------
+    DataFrame
+        A row per result, in the order of the settings: the columns of the setting, then of the result.
 
     Examples
     --------
@@ -170,8 +173,11 @@ def drawn_parts(data: Bunch, n: int, seed: int) -> tuple[Matrix, np.ndarray, Mat
         Training rows; at most seven tenths of what there is. There are 3/7 as many test rows.
     seed : int
 
-    Returns training rows, their labels, test rows and their labels. Columns are divided by their largest absolute value
-    among the training rows.
+    Returns
+    -------
+    tuple
+        Training rows, their labels, test rows and their labels. Columns are divided by their largest absolute value
+        among the training rows.
 
     Examples
     --------
@@ -203,7 +209,10 @@ def cross_validate(
     splits : list of (train, test) index arrays
         For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
 
-    Returns a frame with columns ``method``, ``fold`` and the six `scores`.
+    Returns
+    -------
+    DataFrame
+        Columns ``method``, ``fold`` and the six `scores`.
     """
     return _score_folds(estimators, [{}], X, y, splits, n_jobs, label)
 
@@ -245,7 +254,8 @@ def tuned_fits(
 
     Parameters
     ----------
-    model : estimator with the parameter ``C`` and, once fitted, ``coef_``
+    model : estimator
+        With the parameter ``C`` and, once fitted, ``coef_``.
     values : sequence of float
         Values of ``C``.
     X, y : arrays of shape (n, d) and (n,)
@@ -253,7 +263,10 @@ def tuned_fits(
     X_check, y_check : arrays of shape (m, d) and (m,)
         Rows to choose ``C`` and the threshold by.
 
-    Returns a frame with a row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `scores`.
+    Returns
+    -------
+    DataFrame
+        A row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `scores`.
 
     Examples
     --------
@@ -281,11 +294,15 @@ def chosen_scores(
         What to choose from.
     values : sequence of float
         Values of ``C``.
-    X, y, X_test, y_test : arrays, as from `drawn_parts`
+    X, y, X_test, y_test : arrays
+        As from `drawn_parts`.
     seed : int
         Seed of the third that is held out; the classes keep their shares.
 
-    Returns a dict with ``method``, ``C`` and the six `scores`.
+    Returns
+    -------
+    dict
+        With ``method``, ``C`` and the six `scores`.
 
     Examples
     --------
@@ -315,8 +332,10 @@ def progressive(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray, eve
     every : int, default=500
         Rows between two readings.
 
-    Returns a frame with columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the
-    end.
+    Returns
+    -------
+    DataFrame
+        Columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the end.
     """
     if not every >= 1:
         raise ValueError(f"every must be at least 1 row; got {every!r}.")
@@ -337,9 +356,11 @@ def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.Dat
         Fitted from zero, as by ``fit``. It must make a single pass, without shuffling.
     X, y : arrays of shape (n, d) and (n,)
 
-    Returns a frame with one row per example: ``score`` before the update; ``tau``, 0 where nothing moved; ``loss``
-    before the update (the tube's in regression, else the hinge loss, for PALS too); ``asked``, whether the label was
-    read.
+    Returns
+    -------
+    DataFrame
+        One row per example: ``score`` before the update; ``tau``, 0 where nothing moved; ``loss`` before the update
+        (the tube's in regression, else the hinge loss, for PALS too); ``asked``, whether the label was read.
 
     Examples
     --------
@@ -377,7 +398,10 @@ def first_reach(x: Sequence[float], curve: Sequence[float], target: float) -> fl
         What it reached with them. Where the curve falls, its best value so far counts.
     target : float
 
-    Returns ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
+    Returns
+    -------
+    float
+        ``x[0]`` if the curve starts at the target or above it, infinity if it never gets there.
 
     Examples
     --------
@@ -439,15 +463,26 @@ def flip_labels(
 # ---------------------------------------------------------------- time and memory
 
 
-def timed(function: Callable, *args) -> tuple[object, float]:
-    """Call a function and return its result with the seconds it took.
+def timed(function: Callable, *args, clock: Callable[[], float] = time.perf_counter) -> tuple[object, float]:
+    """Call a function and return its result with the seconds it took, by a clock.
 
     >>> timed(abs, -2)[0]
     2
     """
-    start = time.perf_counter()
+    start = clock()
     result = function(*args)
-    return result, time.perf_counter() - start
+    return result, clock() - start
+
+
+def peak_memory() -> float:
+    """Return the most memory that this process has held so far, in MB.
+
+    >>> peak_memory() > 10
+    True
+    """
+    import resource  # not on Windows
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def timed_fit(model, X, y):
@@ -472,6 +507,8 @@ def least_seconds(run: Callable[[], object], repeat: int) -> float:
 def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
     """Learn a generated stream with PA-I, block by block, and return what it costs.
 
+    Call it through `in_new_process` to measure the stream alone.
+
     Parameters
     ----------
     marks : sequence of int
@@ -480,11 +517,12 @@ def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
     seed : int, default=0
         Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
 
-    Returns a frame with columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with
-    generating the rows; ``peak_mb``, the most memory this process ever held. Call it through `in_new_process` to
-    measure the stream alone.
+    Returns
+    -------
+    DataFrame
+        Columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with generating the
+        rows; ``peak_mb``, the most memory this process ever held.
     """
-    import resource  # not on Windows
 
     for X, y in misfire_blocks(200_000, block_rows=50_000, seed=seed + 1):
         PAClassifier(C=0.1).fit(X, y)  # warm-up: pay once for what does not depend on the rows
@@ -496,8 +534,7 @@ def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
         now = time.process_time()
         learning += now - before
         if model.n_seen_ >= marks[len(rows)]:
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-            rows.append((model.n_seen_, learning, now - start, peak))
+            rows.append((model.n_seen_, learning, now - start, peak_memory()))
     return pd.DataFrame(rows, columns=["seen", "learning", "total", "peak_mb"])
 
 
@@ -523,7 +560,10 @@ def fit_seconds(models: Estimators, X: Matrix, y: np.ndarray, sizes: Sequence[in
     repeats : int, default=5
         Fits of each; a model whose first fit takes more than a second is fitted once.
 
-    Returns a frame with columns ``name``, ``rows`` and ``seconds``, the median over the fits.
+    Returns
+    -------
+    DataFrame
+        Columns ``name``, ``rows`` and ``seconds``, the median over the fits.
 
     Examples
     --------

@@ -42,8 +42,11 @@ def load(name: str, n_trials: int, seed: int = 0, scaling: str = "standard") -> 
         Seed of the trials; the subsamples have the next one.
     scaling : str in ``SCALINGS``
 
-    Returns a Bunch as from `pa_lab.datasets.load`, with ``X`` scaled; ``parts``, training and test rows of each trial;
-    and ``subsamples``, three arrays of at most 1000 rows to tune on.
+    Returns
+    -------
+    Bunch
+        As from `pa_lab.datasets.load`, with ``X`` scaled; ``parts``, training and test rows of each trial; and
+        ``subsamples``, three arrays of at most 1000 rows to tune on.
 
     Examples
     --------
@@ -102,8 +105,10 @@ def kernel_pass(
 
     Returns
     -------
-    trace : array of shape (len(order), 2), the score before the update and the step size of each example
-    w : array of shape (n + 1,), the coefficient of each row, then the bias
+    trace : array of shape (len(order), 2)
+        The score before the update and the step size of each example.
+    w : array of shape (n + 1,)
+        The coefficient of each row, then the bias.
 
     Examples
     --------
@@ -152,8 +157,11 @@ def tune(
         What to tune and what to try.
     width : str in ``WIDTHS``
 
-    Returns a frame with columns ``database``, ``method``, ``B``, ``C`` and ``sigma``. Among equal errors the smallest
-    C, then the smallest sigma, is chosen.
+    Returns
+    -------
+    DataFrame
+        Columns ``database``, ``method``, ``B``, ``C`` and ``sigma``. Among equal errors the smallest C, then the
+        smallest sigma, is chosen.
     """
     frames, learners = [], grid(method=methods, B=batches, C=Cs)
     for name, data in databases.items():
@@ -220,8 +228,11 @@ def trials(
     paths : bool, default=False
         Also follow the test error along the stream, for its `variation`.
 
-    Returns a frame with the columns of `tune`, ``trial``, ``flip``, ``online`` (final cumulative error), ``test``
-    (error), ``updates``, and ``curve``, the cumulative error after each example.
+    Returns
+    -------
+    DataFrame
+        The columns of `tune`, ``trial``, ``flip``, ``online`` (final cumulative error), ``test`` (error), ``updates``,
+        and ``curve``, the cumulative error after each example.
     """
     frames, chosen = [], chosen[["database", "method", "B", "C", "sigma"]].drop_duplicates()
     for name, data in databases.items():
@@ -309,8 +320,11 @@ def stream_errors(
     batches, Cs : sequences
         Batch sizes and values of C, every pair of which is run.
 
-    Returns a frame with columns ``kind``, ``order`` (its number), ``method``, ``B``, ``C`` and ``online``, the
-    percentage of rows that were predicted wrongly before their batch was learned.
+    Returns
+    -------
+    DataFrame
+        Columns ``kind``, ``order`` (its number), ``method``, ``B``, ``C`` and ``online``, the percentage of rows that
+        were predicted wrongly before their batch was learned.
 
     Examples
     --------
@@ -342,8 +356,11 @@ def against_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.Data
     published : DataFrame
         ``published.load_table("perez_suay_table2")``.
 
-    Returns a frame with columns ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``, ``theirs_ci``,
-    ``overlap``; the intervals as half-widths.
+    Returns
+    -------
+    DataFrame
+        Columns ``database``, ``method``, ``B``, ``ours``, ``ours_ci``, ``theirs``, ``theirs_ci``, ``overlap``; the
+        intervals as half-widths.
     """
     theirs = published.set_axis(["database", "method", "B", "theirs", "theirs_ci"], axis=1)
     ours = summary.assign(ours=100 * summary["test"], ours_ci=100 * (summary["test_high"] - summary["test"]))

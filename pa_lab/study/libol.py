@@ -48,7 +48,10 @@ def libol_runs(X, y, runs=20):
     runs : int, default=20
         Number of orders; their seeds are 1 to ``runs``.
 
-    Returns a frame with columns ``model``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
+    Returns
+    -------
+    DataFrame
+        Columns ``model``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
     """
     learners = {
         "PA": PAClassifier("PA", fit_intercept=False),
@@ -74,10 +77,14 @@ def against_printed(X, y):
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,), as in `libol_runs`
+    X, y : arrays of shape (n, d) and (n,)
+        As in `libol_runs`.
 
-    Returns a frame with a row per model and quantity, and columns ``mean, printed``, ``std, printed`` (NaN where the
-    manual has none), ``mean, ours`` and ``std, ours``.
+    Returns
+    -------
+    DataFrame
+        A row per model and quantity, and columns ``mean, printed``, ``std, printed`` (NaN where the manual has none),
+        ``mean, ours`` and ``std, ours``.
     """
     printed = load_table("libol_table3_ijcnn1").drop(columns="note").set_index(["model", "quantity"])
     ours = libol_runs(X, y).melt(["model", "seed"], var_name="quantity")

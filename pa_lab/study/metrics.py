@@ -21,7 +21,10 @@ def scores(y: np.ndarray, decision: np.ndarray, threshold: float = 0.0) -> dict[
         Decision values. A value above ``threshold`` predicts +1.
     threshold : float, default=0.0
 
-    Returns a dict with a fraction for each name in ``METRICS`` (``mcc``, Matthews' correlation, lies between -1 and 1).
+    Returns
+    -------
+    dict
+        A fraction for each name in ``METRICS`` (``mcc``, Matthews' correlation, lies between -1 and 1).
 
     Examples
     --------

@@ -22,15 +22,20 @@ def judge(models: dict[str, BaseEstimator], X: sp.csr_matrix, stories: pd.DataFr
 
     Parameters
     ----------
-    models : dict of str to linear classifier with the parameters ``C`` and ``random_state``
+    models : dict of str to linear classifier
+        With the parameters ``C`` and ``random_state``.
     X : CSR matrix of shape (n, d)
         All stories.
-    stories : DataFrame with a row for each of them
+    stories : DataFrame
+        A row for each of them.
     values : list of float
         What to try for C.
 
-    Returns a frame with a row for each model and topic that both parts have: ``method``, ``C``, ``topic``, and the
-    counts of `newswire.ranked`.
+    Returns
+    -------
+    DataFrame
+        A row for each model and topic that both parts have: ``method``, ``C``, ``topic``, and the counts of
+        `newswire.ranked`.
     """
     train, test = (np.flatnonzero(part) for part in newswire.modapte(stories))
     older, newer = np.split(train, [2 * len(train) // 3])
@@ -58,8 +63,11 @@ def summary(judged: pd.DataFrame) -> pd.DataFrame:
     judged : DataFrame
         With columns ``method`` and ``topic``, and the counts of `newswire.ranked`.
 
-    Returns a frame with a row for each method: the break-even of each topic; ``all``, that of their added counts; and
-    ``macro F1``, the mean F1 at a threshold of 0.
+    Returns
+    -------
+    DataFrame
+        A row for each method: the break-even of each topic; ``all``, that of their added counts; and ``macro F1``, the
+        mean F1 at a threshold of 0.
 
     Examples
     --------

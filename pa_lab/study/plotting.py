@@ -106,8 +106,6 @@ def lines_with_band(
 ) -> Axes:
     """Draw one line per group from left to right, with a band from ``low`` to ``high`` if both are given.
 
-    Returns the axes.
-
     Parameters
     ----------
     ax : matplotlib.axes.Axes
@@ -119,6 +117,10 @@ def lines_with_band(
         The column with the names of the lines. A name found in ``COLORS`` gets its own look.
     marker : bool, default=False
         Mark the points of lines with at most 25 of them.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Examples
     --------
@@ -174,7 +176,8 @@ def panels(
         Panels in a row; all of them by default.
     height : float, default=2.8
         Of the figure, in inches.
-    **axis : settings of all axes, such as ``xscale="log"``
+    **axis
+        Settings of all axes, such as ``xscale="log"``.
 
     Examples
     --------
@@ -226,7 +229,8 @@ def intervals(
         Panels in a row; all of them by default.
     height : float, default=2.8
         Of the figure, in inches.
-    **axis : settings of all axes, such as ``xlabel="gain in AUC"``
+    **axis
+        Settings of all axes, such as ``xlabel="gain in AUC"``.
 
     Examples
     --------
@@ -288,7 +292,8 @@ def roc(y: np.ndarray, decisions: dict[str, np.ndarray], **axis) -> tuple[Figure
         Labels in {-1, +1}.
     decisions : dict of str to array of shape (n,)
         Decision values, by their name in the legend.
-    **axis : settings of the axes, such as ``xlabel="false alarms (share)"``
+    **axis
+        Settings of the axes, such as ``xlabel="false alarms (share)"``.
 
     Examples
     --------
@@ -330,7 +335,8 @@ def surfaces(
 
     Parameters
     ----------
-    axes : matplotlib.axes.Axes, one for each entry of ``seen``
+    axes : iterable of matplotlib.axes.Axes
+        One for each entry of ``seen``.
     model : KernelPAClassifier
     X, y : arrays of shape (n, 2) and (n,)
         Their largest value sets the limits of the plane.

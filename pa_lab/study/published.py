@@ -59,9 +59,12 @@ def compare_with_printed(runs: pd.DataFrame, tolerance: float = 0.02) -> pd.Data
     tolerance : float, default=0.02
         Largest difference at which a deterministic score counts as reproduced. Counts must be equal.
 
-    Returns a frame of the printed figures that ``runs`` covers, with ``rule`` (see `called`); ``recomputed`` (median),
-    ``recomputed_low`` and ``recomputed_high`` (95 % range over seeds); ``difference``; ``rank`` (share of seeds below
-    the printed figure); and ``mark``.
+    Returns
+    -------
+    DataFrame
+        The printed figures that ``runs`` covers, with ``rule`` (see `called`); ``recomputed`` (median),
+        ``recomputed_low`` and ``recomputed_high`` (95 % range over seeds); ``difference``; ``rank`` (share of seeds
+        below the printed figure); and ``mark``.
     """
     values = runs.astype({"C": float}).groupby(KEY, dropna=False)["value"].agg(list).reset_index()
     table = load_table("ezukwoke_zareian_2019").drop(columns="note").rename(columns={"value": "printed"})

@@ -98,8 +98,10 @@ def claim_figures(frame: pd.DataFrame) -> Figures:
         ``table3`` those on folds, ``table5`` those with noise, and ``update_counts`` the metrics ``updates`` and
         ``mistakes``. The SVM may have fewer cells on folds and with noise. It is compared on those that it has.
 
-    Returns a dict of arrays of shape (cells, runs). A fall or drop is a mean over cells. A spread is the standard
-    deviation of a block of runs.
+    Returns
+    -------
+    dict of arrays of shape (cells, runs)
+        A fall or drop is a mean over cells. A spread is the standard deviation of a block of runs.
     """
     plain, fold, noisy = ({m: _cells(frame, table, m) for m in ("PA", "APA", "SVM")} for table in TABLES)
     figures = {name: plain[m].to_numpy() for name, m in LEARNERS.items()}
@@ -356,8 +358,11 @@ def judge(protocol: Figures, sound: Figures | None, printed: Figures, swap: bool
     swap : bool, default=False
         Exchange the figures in each pair that a claim names, to see that its verdict turns.
 
-    Returns a frame with ``claim, quote, place``; whether the claim is true of each set of figures (None: open), the
-    range of the differences and the test in words; and the verdict of `conclude`.
+    Returns
+    -------
+    DataFrame
+        With ``claim, quote, place``; whether the claim is true of each set of figures (None: open), the range of the
+        differences and the test in words; and the verdict of `conclude`.
     """
     rows = []
     for said in CLAIMS:

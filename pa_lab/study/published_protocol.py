@@ -112,7 +112,8 @@ def learn_as_published(
     Returns
     -------
     w : float64 array of shape (d,)
-    counts : dict with ``queries``, ``updates`` and ``mistakes`` (on all rows, asked for or not)
+    counts : dict
+        With ``queries``, ``updates`` and ``mistakes`` (on all rows, asked for or not).
 
     Examples
     --------
@@ -199,8 +200,11 @@ def run_protocol(
     tables : tuple of str
         Which of them. In Table 3 C is 0.1 throughout, whatever its heading says.
 
-    Returns a list of dicts with ``table, model, variant, C, metric, value``: AUC and F1 of hard labels in percent, for
-    PA also ``ranked_auc``, the AUC of the decision values; or counts.
+    Returns
+    -------
+    list of dict
+        With ``table, model, variant, C, metric, value``: AUC and F1 of hard labels in percent, for PA also
+        ``ranked_auc``, the AUC of the decision values; or counts.
     """
     X_test, rows = scored_rows(data), []
     model = "PA" if seed is None else "APA"
@@ -295,8 +299,11 @@ def corrected_protocol(
         Seed of order and queries, and of which labels or rows are taken.
     data : Bunch
 
-    Returns a dict with ``variant`` and ``C``; ``rule``, what the column is called; ``auc``, ``f1`` (tuned threshold)
-    and ``f1_at_0`` in percent; and ``mistakes`` on all rows of such a stream, asked for or not (None for the SVM).
+    Returns
+    -------
+    dict
+        With ``variant`` and ``C``; ``rule``, what the column is called; ``auc``, ``f1`` (tuned threshold) and
+        ``f1_at_0`` in percent; and ``mistakes`` on all rows of such a stream, asked for or not (None for the SVM).
     """
     variant, C = cell
     X, y = data.X_train, data.y_train

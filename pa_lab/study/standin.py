@@ -36,7 +36,8 @@ def lookalike(
     Returns
     -------
     X : float64 array or CSR matrix of shape (n_rows, n_features)
-    y : int64 array of shape (n_rows,), values -1 and +1
+    y : int64 array of shape (n_rows,)
+        Values -1 and +1.
 
     Examples
     --------
@@ -77,9 +78,13 @@ def misfire_blocks(n_rows: int, block_rows: int = 65_536, seed: int = 0) -> Iter
     Yields
     ------
     X : float64 array of shape (rows, 22)
-    y : int64 array of shape (rows,), values -1 and +1
+    y : int64 array of shape (rows,)
+        Values -1 and +1.
 
-    Raises ValueError if ``n_rows`` is negative or ``block_rows`` is below 1.
+    Raises
+    ------
+    ValueError
+        If ``n_rows`` is negative or ``block_rows`` is below 1.
 
     Examples
     --------
@@ -129,7 +134,8 @@ def drifting(n_rows, n_features, *, share=0.5, seed=0):
     Returns
     -------
     X : float64 array of shape (n_rows, n_features)
-    y : int64 array of shape (n_rows,), values -1 and +1
+    y : int64 array of shape (n_rows,)
+        Values -1 and +1.
 
     Examples
     --------

@@ -22,9 +22,12 @@ def summarize(frame: pd.DataFrame, by: str | list[str], values: list[str]) -> pd
     values : list of str
         Columns to summarize. Runs in which a value is missing (NaN) do not count for it.
 
-    Returns a frame with the grouping columns, ``n`` (runs in the group), and for each value ``V`` the columns ``V``
-    (mean), ``V_sd``, ``V_low`` and ``V_high``; also ``V_n``, the runs that count for it, if any is missing. A single
-    run has spread 0.
+    Returns
+    -------
+    DataFrame
+        The grouping columns, ``n`` (runs in the group), and for each value ``V`` the columns ``V`` (mean), ``V_sd``,
+        ``V_low`` and ``V_high``; also ``V_n``, the runs that count for it, if any is missing. A single run has
+        spread 0.
 
     Examples
     --------
@@ -62,7 +65,10 @@ def paired(
     pair : str, default="seed"
         What the two runs of a pair have in common within their group. Runs without a partner are left out.
 
-    Returns the summary of the differences by `summarize`.
+    Returns
+    -------
+    DataFrame
+        The summary of the differences by `summarize`.
 
     Examples
     --------
@@ -117,8 +123,11 @@ def corrected_t_test(differences: Sequence[float], n_train: float = 1, n_test: f
     n_train, n_test : int, default=1 and 0
         Rows a split trains on and tests on. The default gives the ordinary paired t-test, for independent runs.
 
-    Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p`` (two-sided), and ``effect``, the
-    mean in standard deviations of one difference.
+    Returns
+    -------
+    dict
+        With ``mean``, ``low`` and ``high`` (95 % interval), ``t``, ``p`` (two-sided), and ``effect``, the mean in
+        standard deviations of one difference.
 
     Examples
     --------
@@ -157,6 +166,8 @@ def sign_permutation_test(differences: Sequence[float], n: int = 100_000, seed: 
     Use it on independent repetitions, such as runs over independent shuffles of a stream; for overlapping training
     sets there is `corrected_t_test`.
 
+    Source: the subset means of Hartigan (1969), which order the shifts that reject.
+
     Parameters
     ----------
     differences : array of shape (k,)
@@ -166,11 +177,15 @@ def sign_permutation_test(differences: Sequence[float], n: int = 100_000, seed: 
     seed : int, default=0
         Seed of the random patterns.
 
-    Returns a dict with ``mean``, ``low`` and ``high`` (95 % interval) and ``p`` (two-sided).
+    Returns
+    -------
+    dict
+        With ``mean``, ``low`` and ``high`` (95 % interval) and ``p`` (two-sided).
 
-    Raises ValueError if ``differences`` is not one row of finite numbers.
-
-    Source: the subset means of Hartigan (1969), which order the shifts that reject.
+    Raises
+    ------
+    ValueError
+        If ``differences`` is not one row of finite numbers.
 
     Examples
     --------
@@ -227,7 +242,10 @@ def compare(
     **settings
         Further arguments of the test, such as ``n_train`` and ``n_test`` of `corrected_t_test`.
 
-    Returns a frame with a row for each group and other name: the test of that name minus the reference.
+    Returns
+    -------
+    DataFrame
+        A row for each group and other name: the test of that name minus the reference.
 
     Examples
     --------

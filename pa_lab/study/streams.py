@@ -3,9 +3,8 @@
 Labels are -1 and +1; a decision above 0 means +1.
 """
 
-import sys
-import time
 from functools import cache
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from pa_lab.kernel import KernelPAClassifier
 from pa_lab.linear import PAClassifier
 from pa_lab.study import datasets, newswire
-from pa_lab.study.experiments import trace
+from pa_lab.study.experiments import peak_memory, timed, trace
 
 
 def read_in_blocks(model: BaseEstimator, X: np.ndarray | sp.csr_matrix, y: np.ndarray, block: int = 1000) -> np.ndarray:
@@ -154,8 +153,11 @@ def follow(model: BaseEstimator, X: np.ndarray, y: np.ndarray, block: int = 500)
     block : int, default=500
         Rows in a block.
 
-    Returns a dict with percentages of mistakes: ``early`` in the second tenth of the stream and ``error`` after it, and
-    ``blocks``, an array with those of each full block after the second tenth.
+    Returns
+    -------
+    dict
+        Percentages of mistakes: ``early`` in the second tenth of the stream and ``error`` after it, and ``blocks``, an
+        array with those of each full block after the second tenth.
 
     Examples
     --------
@@ -268,8 +270,9 @@ def reading_cost(models: dict[str, BaseEstimator], topic: str = "acq", block: in
 
     Returns
     -------
-    DataFrame with a row per full block: ``hashing`` and a column for each model, in seconds of processor time, and
-    ``peak_mb``, the most memory the process has held so far.
+    DataFrame
+        A row per full block: ``hashing`` and a column for each model, in seconds of processor time, and ``peak_mb``,
+        the most memory the process has held so far.
     """
     stories = datasets.load("reuters21578").stories
     y = newswire.labels(stories, topic)
@@ -277,23 +280,11 @@ def reading_cost(models: dict[str, BaseEstimator], topic: str = "acq", block: in
     for start in range(0, len(stories) - block + 1, block):
         part = slice(start, start + block)
         times = {}
-        times["hashing"], X = _seconds(hashing.transform, stories["text"][part])
+        X, times["hashing"] = timed(hashing.transform, stories["text"][part], clock=process_time)
         for name, model in models.items():
-            times[name], _ = _seconds(model.partial_fit, X, y[part], [-1, 1])
-        rows.append(times | {"peak_mb": _peak_mb()})
+            _, times[name] = timed(model.partial_fit, X, y[part], [-1, 1], clock=process_time)
+        rows.append(times | {"peak_mb": peak_memory()})
     return pd.DataFrame(rows)
-
-
-def _seconds(function, *args):
-    start = time.process_time()
-    result = function(*args)
-    return time.process_time() - start, result
-
-
-def _peak_mb():
-    import resource  # not on Windows
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def refitted(X: np.ndarray, y: np.ndarray, window: int, every: int = 100, delay: int = 0) -> np.ndarray:

@@ -21,7 +21,8 @@ def stream(n: int = 40, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     X : float array of shape (n, 2)
-    y : int array of shape (n,), values -1 and +1
+    y : int array of shape (n,)
+        Values -1 and +1.
 
     Examples
     --------
@@ -55,7 +56,8 @@ def wave(rows_move: bool, seed: int, n: int = 4000, way: float = 8 * np.pi) -> t
     Returns
     -------
     X : float array of shape (n, 2)
-    y : int array of shape (n,), values -1 and +1
+    y : int array of shape (n,)
+        Values -1 and +1.
 
     Examples
     --------

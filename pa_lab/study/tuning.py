@@ -42,8 +42,11 @@ def validate(models: Models, options: Options, learn: Part, choose: Part, n_jobs
     n_jobs : int, default=-1
         Number of worker processes.
 
-    Returns a frame with columns ``method`` and ``setting``; a column for each parameter in it; ``auc``, rounded to four
-    digits, so that `best` takes the first of settings that differ by less; and ``vectors``, the support vectors kept.
+    Returns
+    -------
+    DataFrame
+        Columns ``method`` and ``setting``; a column for each parameter in it; ``auc``, rounded to four digits, so that
+        `best` takes the first of settings that differ by less; and ``vectors``, the support vectors kept.
 
     Examples
     --------
@@ -123,9 +126,13 @@ def tuned_scores(name: str, seed: int, models: Models, options: Options, n: int 
         A data set.
     seed, n : int
         Seed and size of the draw, as in `drawn`.
-    models, options : dicts, as in `validate`
+    models, options : dict
+        As in `validate`.
 
-    Returns a list with a dict for each model: ``method``, ``setting`` and the six `pa_lab.study.metrics.scores`.
+    Returns
+    -------
+    list of dict
+        A dict for each model: ``method``, ``setting`` and the six `pa_lab.study.metrics.scores`.
 
     Examples
     --------
