@@ -176,6 +176,7 @@ def test_an_interrupt_of_setting_weights_tears_nothing(average):
 # ---------------------------------------------------------------- soon
 
 
+@pytest.mark.filterwarnings("ignore:each of the max_iter=3 passes asks anew")
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "CSR"])
 @pytest.mark.parametrize(
     ("model", "y"),
