@@ -73,7 +73,6 @@ def test_mixing_says_what_is_missing():
         mix(PAClassifier(), [lambda: (X, Y)])
     with pytest.raises(ValueError, match="at least one block and one round; got 0 blocks and rounds=3"):
         mix(PAClassifier(), [])
-
     with pytest.raises(TypeError, match="mix takes the mean of weights"):
         mix(KernelPAClassifier(), BLOCKS)
     with pytest.raises(ValueError, match="mix reads every label"):
