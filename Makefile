@@ -10,13 +10,16 @@ export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint unit notebooks bench faults mutants again docs dist clean
+.PHONY: help report campaign test lint unit notebooks peers bench faults mutants again docs dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 report: $(STAMP)  ## Run the notebooks and compile the report (ONLY=02 for one notebook)
 	@$(PY) report/build.py $(if $(ONLY),--only $(ONLY))
+
+campaign: $(STAMP)  ## Run a long experiment of a notebook and store its rows (NAME=04_budgets)
+	@PA_LAB_CAMPAIGN=$(NAME) $(PY) report/build.py --only $(firstword $(subst _, ,$(NAME))) --campaign
 
 test:  ## Lint, unit tests, then every notebook
 	@start=$$(date +%s) && $(MAKE) --no-print-directory lint unit notebooks && \
@@ -45,6 +48,11 @@ notebooks: $(STAMP)
 		PA_LAB_STAND_IN=1 PA_LAB_STAND_IN_ROWS=4000 $(NBVAL) --nbval-lax; \
 	fi
 
+# The tests that need one of them are skipped where it cannot be installed.
+peers: $(STAMP)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r tests/bench/requirements.txt || \
+		echo "other learners could not be installed: the tests that need them are skipped"
+
 bench: $(STAMP)  ## Measure speed against other implementations
 	@$(PY) tests/bench/bench.py
 
@@ -64,7 +72,8 @@ docs: $(STAMP)  ## Build the site into build/docs/
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	@rm -rf build/site build/docs && mkdir -p build/site/extra
 	@cp -R docs/. notebooks figures README.md build/site/
-	@cp report/report.html report/report.pdf report/explore.html build/site/extra/
+	@cp report/report.pdf report/explore.html build/site/extra/
+	@sed 's#"\.\./notebooks/\([0-9a-z_]*\)\.ipynb"#"notebooks/\1.html"#g' report/report.html >build/site/extra/report.html
 	@$(PY) -m sphinx --quiet --fail-on-warning --keep-going -b html build/site build/docs
 	@$(PY) docs/links.py build/docs
 

@@ -6,7 +6,7 @@ in ``V`` are chosen anew, so as to solve
     min over r and beta of 1/2 ||f - f_t||^2 + C xi   with  y f(x_t) >= 1 - xi,   f = f_t - a_r k_r + sum_V beta_i k_i
 
 (Wang and Vucetic, 2010, for PA-I; here for every variant, with the variant's own price of slack). ``V`` is ``t``
-alone ("removal"), ``t`` and the nearest other vector to ``r`` ("nearest"), or all but ``r`` ("projection").
+alone (`Removal`), ``t`` and the nearest other vector to ``r`` (`Nearest`), or all but ``r`` (`Projection`).
 
 For a given ``r`` the solution has two orthogonal parts. The first projects ``a_r k_r`` on the span of ``V``; what is
 lost is ``D = a_r^2 x`` (squared distance of ``k_r`` to that span). The second is the ordinary step along the projection
@@ -16,53 +16,44 @@ is lost but the step is along the projection of ``k_t``, of squared norm ``q``. 
 
 With several classes ``a_r`` is a vector of weights and ``a_r^2`` its squared norm; an example may then ask for a step
 in several outputs at once.
+
+A policy is a small type with the methods ``exchange`` (make room for an example) and, if it keeps a record of the
+vectors, ``enter`` (a vector came). `exchange` and `enter` call them, in compiled code too.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload, register_jitable
 
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
 from pa_lab.kernels import Vectors
-from pa_lab.passes import State, learn_multiclass, learn_one_vs_rest, learn_two
-from pa_lab.queries import N_SEEN, N_UPDATES, Asking
+from pa_lab.passes import Examples, State, learn
+from pa_lab.queries import N_UPDATES, Asking
 from pa_lab.rows import AT_ONCE, Rows, dot_vector
 from pa_lab.rules import loss_of, step, step_cost
 
-POLICIES = ("removal", "nearest", "projection", "oldest", "smallest")
-REMOVAL, NEAREST, PROJECTION, OLDEST, SMALLEST = range(5)
-DEPENDENT = 1e-10  # a vector closer than this (squared, relative) to the span of others counts as in it
+# A vector closer than this (squared, relative) to the span of others counts as in it: kernel values of double and of
+# single precision.
+DEPENDENT, DEPENDENT_SINGLE = 1e-10, 3e-5
+STEP_ALONE, NOTHING = -1, -2  # what `exchange` answers if the example is given up: after a step along others, or none
 
 
 class Held(NamedTuple):
     """What is held within a budget of ``b`` vectors, in arrays that the loops change in place.
 
-    ``n`` holds the number of vectors and how many exchanges `Inverse` is still good for; ``W`` of shape (b, n_outputs)
-    the weights; ``ids`` the vectors' numbers in the stream and ``came`` when each came; ``norms`` their ``k(s, s)``;
-    ``near`` the vector nearest to each, if the policy wants to know.
+    ``n`` holds how many there are, ``left`` how many more exchanges the policy can make before `Budget` renews its
+    inverse, ``W`` of shape (b, n_outputs) the weights, ``ids`` the vectors' numbers in the stream, ``norms`` their
+    ``k(s, s)``.
     """
 
     n: np.ndarray
+    left: np.ndarray
     W: np.ndarray
     ids: np.ndarray
-    came: np.ndarray
     norms: np.ndarray
-    near: np.ndarray
-
-
-class Pairs(NamedTuple):
-    """What "nearest" needs besides: the kernel values ``K`` of the vectors, of shape (b, b)."""
-
-    K: np.ndarray
-
-
-class Inverse(NamedTuple):
-    """What "projection" needs besides: the kernel values ``K`` of the vectors and their inverse ``Q``."""
-
-    K: np.ndarray
-    Q: np.ndarray
 
 
 class Step(NamedTuple):
@@ -72,6 +63,7 @@ class Step(NamedTuple):
     With the right class set against a wrong one both move by the same loss, and ``times`` is 2; else it is 1.
     """
 
+    variant: int
     k: np.ndarray
     norm: float
     C: float
@@ -80,31 +72,45 @@ class Step(NamedTuple):
     times: float
 
 
+class BlockValues(NamedTuple):
+    """A block of the stream: kernel values ``gram`` within it and ``KB`` with the vectors, targets, prices, numbers."""
+
+    gram: np.ndarray
+    KB: np.ndarray
+    y: np.ndarray
+    C: np.ndarray
+    ids: np.ndarray
+
+
+# ---------------------------------------------------------------- what policies share
+
+
 @njit(**INNER)
-def cost_along(variant, wanted, q):
+def cost_along(wanted, q):
     """Return the objective of the step taken along a direction of squared norm ``q``, summed over the outputs."""
     total = 0.0
     for loss in wanted.losses:
-        total += step_cost(variant, loss, wanted.times * q, wanted.C)
+        total += step_cost(wanted.variant, loss, wanted.times * q, wanted.C)
     return total / wanted.times
 
 
 @njit(**INNER)
-def move_along(variant, wanted, q, output):
+def move_along(wanted, q, output):
     """Return the move of an output along a direction of squared norm ``q`` instead of ``norm``."""
     if wanted.losses[output] == 0.0:
         return 0.0
-    shorter = step(variant, wanted.losses[output], wanted.times * q, wanted.C)
-    return wanted.move[output] * shorter / step(variant, wanted.losses[output], wanted.times * wanted.norm, wanted.C)
+    shorter = step(wanted.variant, wanted.losses[output], wanted.times * q, wanted.C)
+    whole = step(wanted.variant, wanted.losses[output], wanted.times * wanted.norm, wanted.C)
+    return wanted.move[output] * shorter / whole
 
 
 @njit(**INNER)
-def gives_up_example(wanted, variant, q, lost):
+def gives_up_example(wanted, q, lost):
     """Whether to give up the example itself, with a step along ``q``, is better than to give up a vector.
 
     ``q`` is the squared norm of the direction then left, ``lost`` the squared norm of what goes with the vector.
     """
-    return cost_along(variant, wanted, q) < cost_along(variant, wanted, wanted.norm) + 0.5 * lost
+    return cost_along(wanted, q) < cost_along(wanted, wanted.norm) + 0.5 * lost
 
 
 @njit(**INNER)
@@ -114,6 +120,123 @@ def squared_weight(W, r):
     for output in range(W.shape[1]):
         total += W[r, output] * W[r, output]
     return total
+
+
+@register_jitable
+def own_matrices(sheets, sheet):
+    """Return the matrices to change: a copy on the other sheet, if those on this one are an earlier learner's too.
+
+    ``sheet`` holds the number of the sheet in use, and whether it is shared.
+    """
+    if sheet[1]:
+        sheets[1 - sheet[0]] = sheets[sheet[0]]
+        sheet[0] = 1 - sheet[0]
+        sheet[1] = 0
+    return sheets[sheet[0]]
+
+
+@njit(**INNER)
+def put_values(K, r, k):
+    """Put the kernel values of a new vector in place ``r``."""
+    for j in range(K.shape[0]):
+        K[r, j] = K[j, r] = k[j]
+
+
+# ---------------------------------------------------------------- policies
+
+
+class Oldest(NamedTuple):
+    """The vector that came first goes; ``came`` says in which order they came."""
+
+    came: np.ndarray
+
+    def exchange(self, held, wanted):
+        """Return the vector to give up."""
+        r = 0
+        for j in range(held.W.shape[0]):
+            if self.came[j] < self.came[r]:
+                r = j
+        return r
+
+    def enter(self, held, r, k):
+        """Count the arrivals."""
+        self.came[r] = self.came.max() + 1
+
+
+class Smallest(NamedTuple):
+    """The vector with the least weight goes."""
+
+    def exchange(self, held, wanted):
+        """Return the vector to give up."""
+        r = 0
+        for j in range(held.W.shape[0]):
+            if squared_weight(held.W, j) < squared_weight(held.W, r):
+                r = j
+        return r
+
+
+class Removal(NamedTuple):
+    """The example takes over what it can of the vector that goes."""
+
+    def exchange(self, held, wanted):
+        """Return the vector to give up, once its part is in the move."""
+        k, norm, r, lost = wanted.k, wanted.norm, NOTHING, np.inf
+        for j in range(held.W.shape[0]):
+            loses = squared_weight(held.W, j) * max(0.0, held.norms[j] - k[j] * k[j] / norm)
+            if loses < lost:
+                r, lost = j, loses
+        if gives_up_example(wanted, 0.0, lost):
+            return NOTHING
+        for output in range(held.W.shape[1]):
+            wanted.move[output] += held.W[r, output] * (k[r] / norm)
+        return r
+
+
+class Nearest(NamedTuple):
+    """The example and the nearest vector to the one that goes take over what they can of it.
+
+    ``near`` holds the nearest vector to each, -1 for none; ``sheets`` the matrix ``K`` of the vectors' kernel values,
+    see `own_matrices`; ``dependent`` the tolerance.
+    """
+
+    near: np.ndarray
+    sheets: np.ndarray
+    sheet: np.ndarray
+    dependent: float
+
+    def exchange(self, held, wanted):
+        """Return the vector to give up, once its part is in the move and the weights of the nearest."""
+        W, K, r, lost = held.W, own_matrices(self.sheets, self.sheet)[0], 0, np.inf
+        for j in range(W.shape[0]):
+            loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, self.near[j], self.dependent)[2]
+            if loses < lost:
+                r, lost = j, loses
+        beside = nearest_to(held.norms, wanted.k, np.int64(-1))  # where the step goes if the example is given up
+        on_beside = wanted.k[beside] / held.norms[beside]
+        q = wanted.k[beside] * on_beside
+        if gives_up_example(wanted, q, lost):
+            for output in range(W.shape[1]):
+                W[beside, output] += move_along(wanted, q, output) * on_beside
+            return STEP_ALONE
+        j = self.near[r]
+        on_t, on_j, _ = project_on_pair(held, K, wanted, r, j, self.dependent)
+        for output in range(W.shape[1]):
+            wanted.move[output] += W[r, output] * on_t
+            if j >= 0:
+                W[j, output] += W[r, output] * on_j
+        return r
+
+    def enter(self, held, r, k):
+        """Note the kernel values of the vector that came in place ``r``, and what it is the nearest to."""
+        near, norms, K = self.near, held.norms, self.sheets[self.sheet[0]][0]
+        put_values(K, r, k)
+        if held.n[0] < near.shape[0]:
+            return
+        for j in range(near.shape[0]):
+            if j == r or near[j] == r or near[j] < 0:
+                near[j] = nearest_to(norms, K[j], j)
+            elif norms[r] - 2.0 * K[j, r] < norms[near[j]] - 2.0 * K[j, near[j]]:
+                near[j] = r
 
 
 @njit(**INNER)
@@ -127,250 +250,199 @@ def nearest_to(norms, k, r):
 
 
 @njit(**INNER)
-def project_on_pair(held, K, wanted, r, j):
+def project_on_pair(held, K, wanted, r, j, dependent):
     """Project ``k_r`` on the span of ``k_t`` and ``k_j``: coefficients on ``t`` and ``j``, squared distance to it.
 
     ``j`` is left out if it is -1 or if ``t`` alone spans it.
     """
     k, norm, norms = wanted.k, wanted.norm, held.norms
     det = norm * norms[j] - k[j] * k[j] if j >= 0 else 0.0
-    if j < 0 or det <= DEPENDENT * norm * norms[j]:
+    if j < 0 or det <= dependent * norm * norms[j]:
         return k[r] / norm, 0.0, max(0.0, norms[r] - k[r] * k[r] / norm)
     on_t = (norms[j] * k[r] - k[j] * K[r, j]) / det
     on_j = (norm * K[r, j] - k[j] * k[r]) / det
     return on_t, on_j, max(0.0, norms[r] - on_t * k[r] - on_j * K[r, j])
 
 
-@njit(**INNER)
-def exchange_by_removal(held, wanted, variant):
-    """Removal: change the move, return the vector given up, -1 for the example itself."""
-    k, norm, r, lost = wanted.k, wanted.norm, -1, np.inf
-    for j in range(held.W.shape[0]):
-        loses = squared_weight(held.W, j) * max(0.0, held.norms[j] - k[j] * k[j] / norm)
-        if loses < lost:
-            r, lost = j, loses
-    if gives_up_example(wanted, variant, 0.0, lost):
-        return -1
-    for output in range(held.W.shape[1]):
-        wanted.move[output] += held.W[r, output] * (k[r] / norm)
-    return r
+class Projection(NamedTuple):
+    """All others take over what they can of the vector that goes.
 
-
-@njit(**INNER)
-def exchange_by_pairs(held, K, wanted, variant):
-    """Nearest: change weights and move, return the vector given up, -1 for the example itself."""
-    W, r, lost = held.W, -1, np.inf
-    for j in range(W.shape[0]):
-        loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, held.near[j])[2]
-        if loses < lost:
-            r, lost = j, loses
-    beside = nearest_to(held.norms, wanted.k, np.int64(-1))  # where the step goes, if the example itself is given up
-    on_beside = wanted.k[beside] / held.norms[beside]
-    q = wanted.k[beside] * on_beside
-    if gives_up_example(wanted, variant, q, lost):
-        for output in range(W.shape[1]):
-            W[beside, output] += move_along(variant, wanted, q, output) * on_beside
-        return -1
-    on_t, on_j, _ = project_on_pair(held, K, wanted, r, held.near[r])
-    for output in range(W.shape[1]):
-        wanted.move[output] += W[r, output] * on_t
-        if held.near[r] >= 0:
-            W[held.near[r], output] += W[r, output] * on_j
-    return r
-
-
-@njit(**INNER)
-def exchange_by_projection(held, Q, wanted, variant):
-    """Projection: change weights, move and ``Q``, return the vector given up, -1 for the example itself.
-
-    With ``v = Q k_t`` and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by
-    ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse
-    squared distance.
+    ``sheets`` hold two matrices, see `own_matrices`: the vectors' kernel values ``K`` and their inverse ``Q``;
+    ``dependent`` is the tolerance.
     """
-    W, move, k, b = held.W, wanted.move, wanted.k, Q.shape[0]
-    v, c = np.empty(b), np.empty(b)
-    s = wanted.norm
-    for j in range(b):
-        v[j] = dot_vector(Q, j, k)
-        s -= k[j] * v[j]
-    spanned = s <= DEPENDENT * wanted.norm
-    r, lost = 0, np.inf
-    if not spanned:
-        for j in range(b):
-            loses = squared_weight(W, j) / (Q[j, j] + v[j] * v[j] / s)
-            if loses < lost:
-                r, lost = j, loses
-    q = wanted.norm - max(s, 0.0)
-    if spanned or gives_up_example(wanted, variant, q, lost):
-        for output in range(W.shape[1]):
-            along = move_along(variant, wanted, q, output)
-            for j in range(b):
-                W[j, output] += along * v[j]
-        return -1
-    for j in range(b):
+
+    sheets: np.ndarray
+    sheet: np.ndarray
+    dependent: float
+
+    def exchange(self, held, wanted):
+        """Return the vector to give up, once its part is in the move and the weights, and ``Q`` brought up to date.
+
+        With ``v = Q k_t`` and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by
+        ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the
+        inverse squared distance.
+        """
+        W, Q = held.W, own_matrices(self.sheets, self.sheet)[1]
+        v, s, r, lost = np.empty(Q.shape[0]), wanted.norm, 0, np.inf
+        for j in range(Q.shape[0]):
+            v[j] = dot_vector(Q, j, wanted.k)
+            s -= wanted.k[j] * v[j]
+        spanned = s <= self.dependent * wanted.norm
+        if not spanned:
+            for j in range(Q.shape[0]):
+                loses = squared_weight(W, j) / (Q[j, j] + v[j] * v[j] / s)
+                if loses < lost:
+                    r, lost = j, loses
+        q = wanted.norm - max(s, 0.0)
+        if spanned or gives_up_example(wanted, q, lost):
+            for output in range(W.shape[1]):
+                along = move_along(wanted, q, output)
+                for j in range(Q.shape[0]):
+                    W[j, output] += along * v[j]
+            return STEP_ALONE
+        take_place(W, Q, wanted.move, v, s, r)
+        held.left[0] -= 1
+        return r
+
+    def enter(self, held, r, k):
+        """Note the kernel values of the vector that came in place ``r``."""
+        put_values(self.sheets[self.sheet[0]][0], r, k)
+
+
+@njit(**INNER)
+def take_place(W, Q, move, v, s, r):
+    """Project vector ``r`` on the others and the example, and put the example in its place in the inverse ``Q``."""
+    c, c_t = np.empty(v.shape[0]), -v[r] / s  # the column of ``r`` once the example has joined
+    for j in range(v.shape[0]):
         c[j] = Q[j, r] + v[j] * v[r] / s
-    c_t, c_r = -v[r] / s, c[r]
     for output in range(W.shape[1]):
-        for j in range(b):
+        for j in range(v.shape[0]):
             if j != r:
-                W[j, output] -= W[r, output] * c[j] / c_r
-        move[output] -= W[r, output] * c_t / c_r
-    for i in range(b):  # the inverse with t joined and r gone, in whose place t comes
-        joined, gone = v[i] / s, c[i] / c_r
-        for j in range(b):
+                W[j, output] -= W[r, output] * c[j] / c[r]
+        move[output] -= W[r, output] * c_t / c[r]
+    for i in range(v.shape[0]):
+        joined, gone = v[i] / s, c[i] / c[r]
+        for j in range(v.shape[0]):
             Q[i, j] += joined * v[j] - gone * c[j]
-    for j in range(b):
-        Q[r, j] = Q[j, r] = -v[j] / s - c_t * c[j] / c_r
-    Q[r, r] = 1.0 / s - c_t * c_t / c_r
-    return r
+    for j in range(v.shape[0]):
+        Q[r, j] = Q[j, r] = -v[j] / s - c_t * c[j] / c[r]
+    Q[r, r] = 1.0 / s - c_t * c_t / c[r]
 
 
-@njit(**INNER)
-def update_nearest(held, K, r):
-    """Bring the list of nearest vectors up to date, once the vector in place ``r`` is another one."""
-    near, norms = held.near, held.norms
-    for j in range(near.shape[0]):
-        if j == r or near[j] == r or near[j] < 0:
-            near[j] = nearest_to(norms, K[j], j)
-        elif norms[r] - 2.0 * K[j, r] < norms[near[j]] - 2.0 * K[j, near[j]]:
-            near[j] = r
+POLICIES = {
+    "removal": Removal,
+    "nearest": Nearest,
+    "projection": Projection,
+    "oldest": Oldest,
+    "smallest": Smallest,
+}
 
 
-@njit(**INNER)
-def put_values(K, r, k):
-    """Put the kernel values of a new vector in place ``r``."""
-    for j in range(K.shape[0]):
-        K[r, j] = K[j, r] = k[j]
+def make_policy(name, b, dependent):
+    """Return a policy for ``b`` vectors.
+
+    >>> make_policy("smallest", 10, DEPENDENT)
+    Smallest()
+    """
+    fields = {
+        "came": np.zeros(b, np.int64),
+        "near": np.full(b, -1),
+        "sheets": np.zeros((1, 2 if name == "projection" else 1, b, b)),
+        "sheet": np.zeros(2, np.int64),
+        "dependent": dependent,
+    }
+    return POLICIES[name](**{field: fields[field] for field in POLICIES[name]._fields})
 
 
-@njit(**INNER)
-def copy_into(target, source):
-    """Copy a matrix."""
-    for i in range(source.shape[0]):
-        for j in range(source.shape[1]):
-            target[i, j] = source[i, j]
+def exchange(self, held, wanted):
+    """Make room for an example: change weights, move and record, return the place that becomes free.
+
+    Where it is better to give up the example itself, return STEP_ALONE or NOTHING.
+    """
+    return self.exchange(held, wanted)
 
 
-@njit(**INNER)
-def losses_behind(rule, y, scores, move, one_vs_rest, losses):
-    """Fill in the loss behind the move of each output; see `Step`."""
-    right, margin = int(y), 0.0
-    for output in range(scores.shape[0]):
-        losses[output] = 0.0
-        if move[output] != 0.0:
-            margin += scores[output] if output == right else -scores[output]
-    for output in range(scores.shape[0]):
-        if move[output] == 0.0:
-            continue
-        if scores.shape[0] == 1:
-            losses[output] = loss_of(rule, y, scores[output])
-        elif one_vs_rest:
-            losses[output] = loss_of(rule, 1.0 if output == right else -1.0, scores[output])
-        else:
-            losses[output] = loss_of(rule, 1.0, margin)
+def enter(self, held, r, k):
+    """Note that a vector with kernel values ``k`` came in place ``r``, if the policy keeps a record."""
+    if hasattr(self, "enter"):
+        self.enter(held, r, k)
+
+
+@overload(exchange, jit_options={"error_model": "numpy"})
+def _exchange(self, held, wanted):
+    return self.instance_class.exchange
+
+
+@overload(enter, jit_options={"error_model": "numpy"})
+def _enter(self, held, r, k):
+    return getattr(self.instance_class, "enter", lambda self, held, r, k: None)
+
+
+# ---------------------------------------------------------------- the loop
 
 
 @njit(**COMPILED, nogil=True)
-def learn_block(start, stop, gram, KB, y, ids, C, rule, asking, counts, trace, held, policy, alone, pairs, inverse,
-                spare, two, several):  # fmt: skip
+def learn_block(start, stop, values, rule, asking, counts, trace, held, policy, lanes, one_vs_rest):
     """Pass the examples ``start`` to ``stop`` of a block through the linear pass one by one, within the budget.
 
-    ``KB`` holds the kernel values of the block with the vectors and ``gram`` those within the block. ``spare`` has a
-    matrix for each of `Pairs` or `Inverse`, to take its place at the first exchange, so that the old one stays as it
-    is; or empty matrices. What does not apply is None, and the compiler drops its part: ``alone`` stands for the
-    policy "removal", ``pairs`` for "nearest", ``inverse`` for "projection", ``two`` for a single output; ``several``
-    says of several outputs whether each class is learnt against the rest.
+    ``lanes`` and ``one_vs_rest`` are as in `pa_lab.passes.learn`.
 
     Returns where it stopped, before ``stop`` if the inverse has to be made anew, a number that is finite exactly if
-    every score was, the sum of the losses, and whether the spare matrices are in use.
+    every score was, and the sum of the losses.
     """
-    b, n_outputs = held.W.shape
-    moves, drift, losses = np.zeros((2, n_outputs)), np.zeros((2, 0)), np.zeros(n_outputs)
-    base, norm, target, price = np.zeros((1, n_outputs)), np.zeros((1, 1)), np.zeros(1), np.zeros(1)
-    draw, order = np.zeros(1), np.zeros(0, np.int64)
-    row, state = Rows(norm, None, None, base, 0.0, 0.0), State(moves, drift, counts)
-    one = Asking(asking.query, draw, asking.delta, asking.rate, asking.budget)
-    size, total, in_spare, times, one_vs_rest = 0.0, 0.0, False, 1.0, False
-    if several is not None:
-        one_vs_rest = several
-        times = 1.0 if several else 2.0
+    gram, KB, y, C, ids = values
+    n_outputs, order, no_drift = held.W.shape[1], np.zeros(0, np.int64), np.zeros((2, 0))
+    moves, losses, scores = np.zeros((2, n_outputs)), np.zeros(n_outputs), np.zeros((1, n_outputs))
+    sentinel, total, times = 0.0, 0.0, 1.0
+    if lanes is not None and one_vs_rest is None:
+        times = 2.0
     for t in range(start, stop):
-        if policy == PROJECTION and held.n[0] == b and held.n[1] == 0:
-            return t, size, total, in_spare
+        if held.left[0] == 0 and held.n[0] == held.W.shape[0]:
+            return t, sentinel, total
         for output in range(n_outputs):
-            base[0, output] = dot_vector(KB, t, held.W[:, output])
+            scores[0, output] = dot_vector(KB, t, held.W[:, output])
             moves[0, output] = 0.0
-        norm[0, 0], target[0], price[0] = gram[t, t], y[t], C[t]
-        if asking.draws.shape[0] > 0:
-            draw[0] = asking.draws[t]
-        if two is not None:
-            finite, loss = learn_two(row, target, order, price, rule, one, state, trace[t : t + 1])
-        if several is not None:
-            if one_vs_rest:
-                finite, loss = learn_one_vs_rest(row, target, order, price, rule, one, state, trace[t : t + 1])
-            else:
-                finite, loss = learn_multiclass(row, target, order, price, rule, one, state, trace[t : t + 1])
-        size += finite
+        row, state = Rows(gram[t : t + 1, t : t + 1], None, None, scores, 0.0, 0.0), State(moves, no_drift, counts)
+        one = Asking(asking.query, asking.draws[t : t + 1], asking.delta, asking.rate, asking.budget)
+        example = Examples(y[t : t + 1], C[t : t + 1], order, trace[t : t + 1])
+        finite, loss = learn(row, example, rule, one, state, lanes, one_vs_rest, None)
+        sentinel += finite
         total += loss
-        moved = False
-        for output in range(n_outputs):
-            moved = moved or moves[0, output] != 0.0
-        if not moved:
+        if not moves[0].any():
             continue
-        r = -1
-        for j in range(held.n[0]):
-            if held.ids[j] == ids[t]:
-                r = j
+        r = place_of(held, ids[t])
         if r >= 0:  # seen in an earlier pass, and still held
             for output in range(n_outputs):
                 held.W[r, output] += moves[0, output]
             continue
-        losses_behind(rule, y[t], base[0], moves[0], one_vs_rest, losses)
-        wanted = Step(KB[t], gram[t, t], C[t], moves[0], losses, times)
-        if held.n[0] < b:
+        if held.n[0] < held.W.shape[0]:
             r = held.n[0]
             held.n[0] += 1
         else:
-            if not in_spare and spare[0].shape[0] > 0:
-                in_spare = True
-                if pairs is not None:
-                    copy_into(spare[0], pairs.K)
-                if inverse is not None:
-                    copy_into(spare[0], inverse.K)
-                    copy_into(spare[1], inverse.Q)
-            if policy == OLDEST:
-                r = 0
-                for j in range(b):
-                    if held.came[j] < held.came[r]:
-                        r = j
-            elif policy == SMALLEST:
-                r = 0
-                for j in range(b):
-                    if squared_weight(held.W, j) < squared_weight(held.W, r):
-                        r = j
-            if alone is not None:
-                r = exchange_by_removal(held, wanted, rule.variant)
-            if pairs is not None:
-                r = exchange_by_pairs(held, spare[0] if in_spare else pairs.K, wanted, rule.variant)
-            if inverse is not None:
-                r = exchange_by_projection(held, spare[1] if in_spare else inverse.Q, wanted, rule.variant)
-                held.n[1] -= r >= 0
+            for output in range(n_outputs):
+                losses[output] = loss if moves[0, output] != 0.0 else 0.0
+                if one_vs_rest is not None:
+                    losses[output] = loss_of(rule, 1.0 if output == int(y[t]) else -1.0, scores[0, output])
+            r = exchange(policy, held, Step(rule.variant, KB[t], gram[t, t], C[t], moves[0], losses, times))
             if r < 0:
-                counts[N_UPDATES] -= policy == REMOVAL
+                counts[N_UPDATES] -= r == NOTHING
                 continue
         for output in range(n_outputs):
             held.W[r, output] = moves[0, output]
-        held.norms[r], held.ids[r], held.came[r] = gram[t, t], ids[t], counts[N_SEEN]
+        held.norms[r], held.ids[r] = gram[t, t], ids[t]
         for i in range(gram.shape[0]):
             KB[i, r] = gram[i, t]
-        if pairs is not None:
-            K = spare[0] if in_spare else pairs.K
-            put_values(K, r, KB[t])
-            if held.n[0] == b:
-                update_nearest(held, K, r)
-        if inverse is not None:
-            put_values(spare[0] if in_spare else inverse.K, r, KB[t])
-    return stop, size, total, in_spare
+        enter(policy, held, r, KB[t])
+    return stop, sentinel, total
+
+
+@njit(**INNER)
+def place_of(held, number):
+    """Return where the vector with a number in the stream stands, -1 if it is not held."""
+    for j in range(held.n[0]):
+        if held.ids[j] == number:
+            return j
+    return -1
 
 
 class Budget(Expansion):
@@ -384,24 +456,26 @@ class Budget(Expansion):
     (5, 1)
     """
 
-    def __init__(self, kernel, n_features, n_outputs, budget, policy):
+    def __init__(self, kernel, n_features, n_outputs, budget, policy, single=False):
         super().__init__(kernel, n_features, n_outputs, average=False)
-        b, self.policy = budget, policy
-        self.held = Held(np.zeros(2, np.int64), np.zeros((b, n_outputs)), np.full(b, -1), np.zeros(b, np.int64),
-                         np.zeros(b), np.full(b, -1))  # fmt: skip
-        self.W, self.drift = self.held.W, np.zeros((b, 0))
-        n_matrices = {NEAREST: 1, PROJECTION: 2}.get(policy, 0)
-        self.matrices = tuple(np.zeros((b, b)) for _ in range(n_matrices))  # K, Q
-        self.spare = tuple(np.empty((0, 0)) for _ in self.matrices)
-        self.forked = self.shares = False
+        self.policy = make_policy(policy, budget, DEPENDENT_SINGLE if single else DEPENDENT)
+        self.needs_inverse = isinstance(self.policy, Projection)
+        self.held = Held(np.zeros(1, np.int64), np.full(1, 0 if self.needs_inverse else 1),
+                         np.zeros((budget, n_outputs)), np.full(budget, -1), np.zeros(budget))  # fmt: skip
+        self.W, self.drift = self.held.W, np.zeros((budget, 0))
 
     def fork(self, first, n_rows):
-        """Return a model that learns on; it shares ``K`` and ``Q`` up to its first exchange."""
+        """Return a model that learns on; it shares the policy's matrices up to its first exchange."""
         new = super().fork(first, n_rows)
         new.held = Held(*(array.copy() for array in self.held))
-        new.W, new.forked, new.shares = new.held.W, True, True
-        if self.matrices and not len(self.spare[0]):
-            new.spare = tuple(np.empty_like(matrix) for matrix in self.matrices)
+        new.W, fields = new.held.W, self.policy._asdict()
+        for name in fields.keys() & {"came", "near", "sheet"}:
+            fields[name] = fields[name].copy()
+        if "sheets" in fields:
+            fields["sheet"][1] = 1
+            if len(fields["sheets"]) == 1:
+                fields["sheets"] = np.concatenate([fields["sheets"], np.empty_like(fields["sheets"])])
+        new.policy = self.policy._replace(**fields)
         return new
 
     def learn(self, block):
@@ -409,50 +483,42 @@ class Budget(Expansion):
         X, ids, b = block.X, block.ids, len(self.W)
         gram, KB = self.kernel.gram(X, ids, block.threads), np.zeros((len(ids), b))
         KB[:, : self.vectors.n] = self.kernel.values(X, self.vectors, block.threads)
+        values = BlockValues(gram, KB, block.examples.y, block.examples.C, ids)
+        several, way = self.W.shape[1] > 1, block.way
+        outputs = np.empty((5, self.W.shape[1])) if several else None, True if several and way.one_vs_rest else None
         rows = {number: row for row, number in enumerate(ids.tolist())}
-        at, sums, one_output = 0, np.zeros(2), self.W.shape[1] == 1
+        at, sums = 0, np.zeros(2)
         while at < len(ids):
-            if self.policy == PROJECTION and self.held.n.tolist() == [b, 0]:
+            if self.held.left[0] == 0 and self.held.n[0] == b:
                 self._invert(KB)
-            costly = self.held.n[1] > 0  # the exchanges by projection, of which each reads and writes the inverse
-            stop = min(at + max(1, AT_ONCE // b**2), len(ids)) if costly else len(ids)
+            step = AT_ONCE // b**2 if self.needs_inverse else len(ids)  # each exchange goes through the inverse
             before = self.held.ids.copy()
-            spare = self.spare if self.shares else tuple(np.empty((0, 0)) for _ in self.spare)
-            at, size, loss, in_spare = learn_block(
-                at, stop, gram, KB, block.y, ids, block.C, block.rule, block.asking, block.counts, block.trace,
-                self.held, self.policy, True if self.policy == REMOVAL else None,
-                Pairs(*self.matrices) if self.policy == NEAREST else None,
-                Inverse(*self.matrices) if self.policy == PROJECTION else None, spare or (np.empty((0, 0)),),
-                True if one_output else None, None if one_output else block.one_vs_rest,
-            )  # fmt: skip
-            sums += size, loss
+            at, sentinel, loss = learn_block(at, min(at + max(1, step), len(ids)), values, way.rule, way.asking,
+                                             block.counts, block.examples.trace, self.held, self.policy,
+                                             *outputs)  # fmt: skip
+            sums += sentinel, loss
             new = np.flatnonzero(before != self.held.ids)
             come = self.held.ids[new]
-            self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come,
-                             block.undo if self.forked else None)  # fmt: skip
-            if in_spare:
-                self.matrices, self.spare, self.shares = self.spare, self.matrices, False
+            self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come)
         return sums
 
     def _invert(self, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""
-        held, b, (K, _) = self.held, len(self.W), self.matrices
-        factor, keep = pivoted_cholesky(K, DEPENDENT)
+        held, (K, Q) = self.held, own_matrices(self.policy.sheets, self.policy.sheet)
+        factor, keep = pivoted_cholesky(K, self.policy.dependent)
         n, inverse = len(keep), invert_lower(factor)
         inverse = multiply_transposed(inverse, inverse)
-        if n == b:
-            Q = np.zeros((b, b))
+        if n == len(K):
             Q[np.ix_(keep, keep)] = inverse
-            self.matrices, held.n[1] = (K, Q), b
+            held.left[0] = n
             return
-        gone, kept = np.setdiff1d(np.arange(b), keep), np.zeros((b, b))
+        gone = np.setdiff1d(np.arange(len(K)), keep)
         folded = multiply_transposed(K[np.ix_(gone, keep)], held.W[gone])
         held.W[keep] += multiply_transposed(inverse, folded)
-        kept[:n, :n] = K[np.ix_(keep, keep)]
-        for array in (held.W, held.norms, held.ids, held.came, KB.T):
+        K[:n, :n] = K[np.ix_(keep, keep)]
+        for array in (held.W, held.norms, held.ids, KB.T):
             array[:n] = array[keep]
             array[n:] = 0
         held.ids[n:], held.n[0] = -1, n
-        self.matrices = kept, np.zeros((b, b))
         rows, self.vectors = self.vectors.rows()[keep], Vectors(self.vectors.n_features, self.vectors.dtype)
         self.vectors.put(np.arange(n), rows, held.ids[:n])

@@ -1,205 +1,98 @@
 """Drop-in replacements for scikit-learn's passive-aggressive estimators, which its release 1.10 no longer has.
 
-Parameters, defaults, attributes and results are those of scikit-learn 1.9: the same seeds give the same weights, dense
-and CSR. Change the import and nothing else::
+Parameters, defaults, attributes and results are those of scikit-learn 1.9: the same seeds give the same bits. Change
+the import and nothing else::
 
     from pa_lab.compat import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
+The work is done by ``SGDClassifier(penalty=None, learning_rate="pa1" or "pa2", eta0=C)`` and ``SGDRegressor``, where
+scikit-learn keeps the algorithm. What scikit-learn does is therefore done here too: on CSR rows the intercept moves by
+a hundredth of a step; a squared loss moves the intercept on a row of zeros, the other losses pass over such a row;
+float32 rows give float32 weights; with ``average`` and an intercept the classifier loses its last intercept between two
+calls of ``partial_fit``. One thing differs: ``set_params(C=...)`` takes effect. In scikit-learn 1.9 it does not.
+
 One parameter is new. ``intercept="scikit-learn"`` keeps scikit-learn's intercept, which moves with the weights but does
-not count in the squared norm, so a step on a short row goes too far; on CSR rows it moves by a hundredth.
-``intercept="exact"`` solves the passive-aggressive problem: the intercept is a weight on a constant 1 and counts, and a
-class weight is a factor on ``C``, not on the step. With ``fit_intercept=False`` and no class weights the two agree.
-
-Two results differ on purpose. With ``average``, scikit-learn's classifier loses its last intercept between two calls of
-``partial_fit``; here a stream in blocks gives what one pass over it gives. And rows so large that their squared norm
-overflows, which scikit-learn passes over without a word, are refused.
-
-For a stream in its own order, active learning, mini-batches or one joint problem for several classes see
-`pa_lab.PAClassifier`.
+not count in the squared norm, so a step on a short row goes too far. ``intercept="exact"`` hands the rows to
+`pa_lab.PAClassifier` (``multi_class="ovr"``) or `pa_lab.PARegressor`: the intercept is a weight on a constant 1 and
+counts, a class weight is a factor on ``C``, not on the step, ``average`` is True or False, and ``shuffle`` draws orders
+of its own. With ``fit_intercept=False``, ``shuffle=False`` and no class weights the two agree to rounding.
 """
 
-import warnings
-from numbers import Integral, Real
+from functools import cache
+from inspect import signature
+from numbers import Real
 
 import numpy as np
-from numba import njit
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from pa_lab.base import as_weights, refuse_damaged
-from pa_lab.compiled import COMPILED
-from pa_lab.rows import Rows, add, make_rows, score, squared_norm
-from pa_lab.rules import Rule, direction, loss_of, make_rule, step
+import pa_lab
 
-SPARSE_INTERCEPT_STEP = 0.01  # of the weights' step: scikit-learn's intercept is slow on CSR rows
-MAX_INT = np.iinfo(np.int32).max
+SHOWN = ("classes_", "coef_", "intercept_", "n_features_in_", "feature_names_in_", "n_iter_")
 
 
-@njit(**COMPILED)
-def shuffle(order, seed):
-    """Shuffle ``order`` in place: a Fisher-Yates shuffle on 32-bit xorshift numbers, as in scikit-learn."""
-    state = np.uint32(seed if seed != 0 else 1)
-    n = order.shape[0]
-    for i in range(n - 1):
-        state ^= np.uint32(state << np.uint32(13))
-        state ^= np.uint32(state >> np.uint32(17))
-        state ^= np.uint32(state << np.uint32(5))
-        j = i + int(state % np.uint32(2**31)) % (n - i)
-        order[i], order[j] = order[j], order[i]
+@cache
+def parameters(estimator):
+    """Return the names of an estimator's parameters; scikit-learn's `get_params` looks them up at each call."""
+    return frozenset(signature(estimator).parameters)
 
 
-@njit(**COMPILED, nogil=True)
-def learn_epoch(rows, y, order, C, factor, rule, w, mean, lazy, average, t):
-    """One pass over the rows ``order``, in place; returns ``t`` after it and the sum of the losses (NaN: overflow).
+class PassiveAggressive:
+    """What the two estimators share: each call goes to another estimator, which is handed what was learnt before."""
 
-    ``factor`` multiplies the step on each row. ``mean`` (empty: not wanted) holds the mean weights, up to the two
-    numbers ``lazy``, of all examples from number ``average`` on. The last entries of ``w`` and ``mean`` are the
-    intercepts.
-    """
-    data, indices, indptr, base, norm_one, step_one = rows
-    losses, last = 0.0, w.shape[0] - 1
-    for i in order:
-        p = score(data, indices, indptr, base, i, w)
-        loss = loss_of(rule, y[i], p)
-        losses += loss
-        sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
-        if sqnorm == 0.0:
-            continue
-        if sqnorm == np.inf:
-            return t, np.nan
-        move = step(rule.variant, loss, sqnorm, C[i]) * direction(rule, y[i], p) * factor[i]
-        if move != 0.0:
-            add(data, indices, indptr, base, i, step_one, move, w)
-        if mean.shape[0] > 0 and t >= average:
-            kept, share = mean[last], 1.0 / (t - average + 1.0)
-            if move != 0.0:
-                add(data, indices, indptr, base, i, 0.0, -lazy[0] * move, mean)
-            mean[last] = kept + (w[last] - kept) * share
-            if share < 1.0:
-                lazy[1] /= 1.0 - share
-            lazy[0] += share * lazy[1]
-        t += 1.0
-    return t, losses
+    def _call(self, method, X, y, **options):
+        self._check()
+        before = {name: value for name, value in vars(self).items() if name not in parameters(type(self))}
+        goes_on = method == "partial_fit" or self.warm_start
+        if "coef_" in before and goes_on and ("_learner" in before) != (self.intercept == "exact"):
+            raise ValueError(f"intercept={self.intercept!r} cannot be set while the model learns on: call fit without "
+                             "warm_start to begin anew.")  # fmt: skip
+        call = self._call_ours if self.intercept == "exact" else self._call_theirs
+        after = call(method, X, y, options, before)
+        for name in before.keys() - after.keys():
+            if name.endswith("_") or name == "_learner":
+                delattr(self, name)
+        vars(self).update(after)
+        return self
 
+    def _check(self):
+        if not (isinstance(self.C, Real) and self.C > 0):
+            raise ValueError(f"C must be a number above 0; got {self.C!r}.")
+        for name, allowed in (("loss", self._losses), ("intercept", ("scikit-learn", "exact"))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {getattr(self, name)!r}.")
 
-class PassiveAggressive(SparseCoefMixin, BaseEstimator):
-    """What the two drop-in estimators share."""
+    def _call_theirs(self, method, X, y, options, learnt):
+        """Learn with scikit-learn; returns all that is learnt then, by name."""
+        learner, first = self._theirs(), self._losses[0]
+        self._hand_over(learner, loss=first, penalty=None, eta0=min(self.C, np.finfo(float).max),
+                        learning_rate="pa1" if self.loss == first else "pa2")  # fmt: skip
+        vars(learner).update({name: value for name, value in learnt.items() if name != "_learner"})
+        getattr(learner, method)(X, y, **options)
+        return {name: value for name, value in vars(learner).items() if name not in parameters(self._theirs)}
 
-    _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "average": [Interval(Integral, 0, None, closed="neither"), "boolean"],
-        "intercept": [StrOptions({"scikit-learn", "exact"})],
-    }
+    def _call_ours(self, method, X, y, options, learnt):
+        """Learn with `pa_lab`; returns all that is learnt then, by name."""
+        if options.pop("coef_init", None) is not None or options.pop("intercept_init", None) is not None:
+            raise ValueError("coef_init and intercept_init go with intercept='scikit-learn'. With 'exact' call fit, "
+                             "set coef_ and intercept_, then go on with partial_fit.")  # fmt: skip
+        learner = learnt.get("_learner") or self._ours()
+        variant = "PA-I" if self.loss == self._losses[0] else "PA-II"
+        self._hand_over(learner, variant=variant, tol=self.tol if self.max_iter > 1 else None)
+        for name in ("coef_", "intercept_"):
+            if method == "partial_fit" and name in learnt and not np.array_equal(learnt[name], getattr(learner, name)):
+                setattr(learner, name, learnt[name])
+        getattr(learner, method)(X, y, **options)
+        shown = {name: getattr(learner, name) for name in SHOWN if hasattr(learner, name)}
+        shown |= {name: np.array(shown[name]) for name in ("coef_", "intercept_")}
+        return {**shown, "t_": learner.n_seen_ + 1.0, "_learner": learner}
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _rows(self, X) -> Rows:
-        """Rows with the constant feature behind the intercept, as the parameter ``intercept`` has it."""
-        if not self.fit_intercept:
-            return make_rows(X)
-        if self.intercept == "exact":
-            return make_rows(X, 1.0)
-        return make_rows(X, 0.0, SPARSE_INTERCEPT_STEP if hasattr(X, "indptr") else 1.0)
-
-    def _begin(self, shape, coef_init, intercept_init):
-        """Allocate weights of shape (n_outputs, n_features)."""
-        coef = np.zeros(shape) if coef_init is None else as_weights(coef_init, shape, "coef_init")
-        intercept = (
-            np.zeros(shape[0]) if intercept_init is None else as_weights(intercept_init, shape[:1], "intercept_init")
-        )
-        self._last = np.ascontiguousarray(np.c_[coef, intercept])
-        self._mean = np.zeros((shape[0], shape[1] + 1 if self.average else 0))
-        self.t_ = 1.0
-        self._show(self._last)
-
-    def _learn_output(self, X, y, k, C, factor, rule, max_iter, held_out, random_state):
-        """Learn the weights of output ``k`` in up to ``max_iter`` passes; returns their number."""
-        order, w, mean = np.flatnonzero(~held_out), self._last[k], self._mean[k]
-        everything, t, lazy = np.arange(len(y)), self.t_, np.array([0.0, 1.0])
-        seed, best, without_gain = self._shuffle_seed(random_state), np.inf, 0
-        for epoch in range(1, max_iter + 1):
-            if self.shuffle:
-                shuffle(everything, seed)
-                order = everything[~held_out[everything]]
-            t, losses = learn_epoch(self._rows(X), y, order, C, factor, rule, w, mean, lazy, int(self.average), t)
-            if not (np.isfinite(w).all() and np.isfinite(losses)):
-                raise ValueError(f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data with "
-                                 "StandardScaler or MinMaxScaler might help.")  # fmt: skip
-            badness = losses / len(order)
-            if self.early_stopping:
-                p = np.asarray(X[held_out] @ w[:-1]) + w[-1]
-                badness = -self._validation_score(y[held_out], p)
-            if self.verbose:
-                print(f"-- Epoch {epoch}: bias {w[-1]:.6f}, T {int(t) - 1}, average loss {losses / len(order):.6f}")
-            if self.tol is not None:
-                worse = badness > best - self.tol
-                without_gain = without_gain + 1 if worse else 0
-            best = min(best, badness)
-            if without_gain >= self.n_iter_no_change:
-                break
-        if len(mean):
-            mean[:-1] = (mean[:-1] + lazy[0] * w[:-1]) / lazy[1]
-        return epoch
-
-    def _finish(self, n_iter, n_rows):
-        self.n_iter_ = n_iter
-        self.t_ += n_iter * n_rows
-        self._show(self._shown())
-
-    def _shown(self):
-        """Return the weights to predict with, of which ``coef_`` and ``intercept_`` are copies."""
-        return self._mean if self.average and self.average <= self.t_ - 1 else self._last
-
-    def _take_back(self):
-        """Learn on from ``coef_`` and ``intercept_`` as they are now, which may have been edited."""
-        if self.average and not self._mean.size:
-            self._mean = np.zeros_like(self._last)
-        shown = self._shown()
-        shown[:, :-1] = as_weights(self.coef_, shown[:, :-1].shape, "coef_")
-        shown[:, -1] = as_weights(self.intercept_, shown[:, -1].shape, "intercept_")
-
-    def _hold_out(self, y, splitter):
-        """Which rows early stopping keeps for validation."""
-        held_out = np.zeros(len(y), bool)
-        if self.early_stopping:
-            split = splitter(test_size=self.validation_fraction, random_state=self.random_state)
-            held_out[next(split.split(np.zeros((len(y), 1)), y))[1]] = True
-        return held_out
-
-    def _warn_unless_converged(self):
-        if self.tol is not None and self.n_iter_ == self.max_iter:
-            warnings.warn("Maximum number of iteration reached before convergence. Consider increasing max_iter to "
-                          "improve the fit.", ConvergenceWarning, stacklevel=4)  # fmt: skip
-
-    # scikit-learn's names for the two sets of weights, which some code looks for
-    _standard_coef = property(lambda self: self._last[:, :-1])
-    _standard_intercept = property(lambda self: self._last[:, -1])
-    _average_coef = property(lambda self: self._mean[:, :-1] if self.average else None)
-    _average_intercept = property(lambda self: self._mean[:, -1] if self.average else None)
+    def _hand_over(self, learner, **special):
+        """Set the parameters that the other estimator has too, and the special ones."""
+        known = parameters(type(learner)) & parameters(type(self))
+        vars(learner).update({name: getattr(self, name) for name in known} | special)
 
 
-class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
+class PassiveAggressiveClassifier(PassiveAggressive, SGDClassifier):
     """Passive-aggressive classifier with the interface and the results of scikit-learn 1.9.
 
     Parameters
@@ -252,11 +145,8 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
     (array([[0.2664, 0.4507, 0.6725, 0.6419]]), array([1.8413]))
     """
 
-    _parameter_constraints = PassiveAggressive._parameter_constraints | {
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "n_jobs": [Integral, None],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
+    _losses = ("hinge", "squared_hinge")
+    _theirs = SGDClassifier
 
     def __init__(
         self,
@@ -295,7 +185,6 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
         self.average = average
         self.intercept = intercept
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, coef_init=None, intercept_init=None):
         """Learn in up to ``max_iter`` passes, from scratch unless ``warm_start``.
 
@@ -330,16 +219,8 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
         >>> PassiveAggressiveClassifier(random_state=0).fit([[2.0], [-2.0]], ["on", "off"]).predict([[1.0]]).tolist()
         ['on']
         """
-        if self.warm_start and hasattr(self, "classes_"):
-            coef_init = self.coef_ if coef_init is None else coef_init
-            intercept_init = self.intercept_ if intercept_init is None else intercept_init
-        vars(self).pop("classes_", None)
-        classes = np.unique(validate_data(self, y=y))
-        self._learn(X, y, classes, self.max_iter, coef_init, intercept_init)
-        self._warn_unless_converged()
-        return self
+        return self._call("fit", X, y, coef_init=coef_init, intercept_init=intercept_init)
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
         """Learn in one pass from the next rows.
 
@@ -362,66 +243,13 @@ class PassiveAggressiveClassifier(LinearClassifierMixin, PassiveAggressive):
             As for `fit`; also for ``early_stopping``, for ``class_weight="balanced"``, for classes missing at the first
             call, and for a label that is not among them.
         """
-        if not hasattr(self, "classes_"):
-            if self.early_stopping:
-                raise ValueError("early_stopping should be False with partial_fit")
-            if self.class_weight == "balanced":
-                raise ValueError("class_weight='balanced' is not supported for partial_fit, which does not see all "
-                                 "labels at once: pass a dict of weights.")  # fmt: skip
-        return self._learn(X, y, classes, 1)
+        return self._call("partial_fit", X, y, classes=classes)
 
-    def _learn(self, X, y, classes, max_iter, coef_init=None, intercept_init=None):
-        first = not hasattr(self, "classes_")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-                             accept_large_sparse=False, reset=first)  # fmt: skip
-        if hasattr(X, "indptr"):
-            refuse_damaged(X)
-        _check_partial_fit_first_call(self, classes)
-        if len(self.classes_) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
-        outputs = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        if first:
-            self._begin((len(outputs), X.shape[1]), coef_init, intercept_init)
-        else:
-            self._take_back()
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        rule = make_rule("PA-I" if self.loss == "hinge" else "PA-II")
-        if len(outputs) == 1:
-            jobs = [(1, check_random_state(self.random_state))]
-            held_out, rest = None, weights[0]
-        else:
-            held_out, rest = self._hold_out(y, StratifiedShuffleSplit), 1.0
-            seeds = check_random_state(self.random_state).randint(MAX_INT, size=len(outputs))
-            jobs = [(k, np.random.RandomState(seed)) for k, seed in zip(outputs, seeds, strict=True)]
-        n_iter = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(self._learn_class)(X, y, k, weights[k], rest, rule, max_iter, held_out, random_state)
-            for k, random_state in jobs
-        )
-        self._finish(max(n_iter), X.shape[0])
-        return self
-
-    def _learn_class(self, X, y, k, weight, rest, rule: Rule, max_iter, held_out, random_state):
-        side = np.where(y == self.classes_[k], 1.0, -1.0)
-        random_state.randint(1, MAX_INT)  # scikit-learn draws one number that it does not use
-        if held_out is None:
-            held_out = self._hold_out(side, StratifiedShuffleSplit)
-        factor = np.where(side > 0, float(weight), float(rest))
-        C, ones = np.full(len(y), float(self.C)), np.ones(len(y))
-        C, factor = (C * factor, ones) if self.intercept == "exact" else (C, factor)
-        output = 0 if len(self._last) == 1 else k
-        return self._learn_output(X, side, output, C, factor, rule, max_iter, held_out, random_state)
-
-    def _shuffle_seed(self, random_state):
-        return random_state.randint(MAX_INT)
-
-    def _validation_score(self, y, p):
-        return accuracy_score(y, np.where(p > 0, 1.0, -1.0))
-
-    def _show(self, weights):
-        self.coef_, self.intercept_ = weights[:, :-1].copy(), weights[:, -1].copy()
+    def _ours(self):
+        return pa_lab.PAClassifier(multi_class="ovr")
 
 
-class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
+class PassiveAggressiveRegressor(PassiveAggressive, SGDRegressor):
     """Passive-aggressive regressor with the interface and the results of scikit-learn 1.9.
 
     Parameters
@@ -447,10 +275,8 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
     [0.5]
     """
 
-    _parameter_constraints = PassiveAggressive._parameter_constraints | {
-        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-    }
+    _losses = ("epsilon_insensitive", "squared_epsilon_insensitive")
+    _theirs = SGDRegressor
 
     def __init__(
         self,
@@ -487,7 +313,6 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         self.average = average
         self.intercept = intercept
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, coef_init=None, intercept_init=None):
         """Learn in up to ``max_iter`` passes, from scratch unless ``warm_start``.
 
@@ -516,11 +341,8 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         ConvergenceWarning
             If ``max_iter`` passes were made before the stopping rule said enough.
         """
-        self._learn(X, y, self.max_iter, coef_init, intercept_init, fit=True)
-        self._warn_unless_converged()
-        return self
+        return self._call("fit", X, y, coef_init=coef_init, intercept_init=intercept_init)
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y):
         """Learn in one pass from the next rows.
 
@@ -540,50 +362,7 @@ class PassiveAggressiveRegressor(RegressorMixin, PassiveAggressive):
         ValueError
             As for `fit`; also for ``early_stopping``.
         """
-        if not hasattr(self, "coef_") and self.early_stopping:
-            raise ValueError("early_stopping should be False with partial_fit")
-        return self._learn(X, y, 1)
+        return self._call("partial_fit", X, y)
 
-    def _learn(self, X, y, max_iter, coef_init=None, intercept_init=None, fit=False):
-        first = not hasattr(self, "coef_") or (fit and not self.warm_start)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-                             accept_large_sparse=False, y_numeric=True, reset=first)  # fmt: skip
-        if hasattr(X, "indptr"):
-            refuse_damaged(X)
-        y = y.astype(np.float64, copy=False)
-        if first:
-            self._begin((1, X.shape[1]), coef_init, intercept_init)
-        else:
-            self._take_back()
-            self.t_ = 1.0 if fit else self.t_  # as scikit-learn, which goes on from the last weights and the old mean
-        rule = make_rule("PA-I" if self.loss == "epsilon_insensitive" else "PA-II", self.epsilon)
-        held_out = self._hold_out(y, ShuffleSplit)
-        C, ones = np.full(len(y), float(self.C)), np.ones(len(y))
-        n_iter = self._learn_output(X, y, 0, C, ones, rule, max_iter, held_out, check_random_state(self.random_state))
-        self._finish(n_iter, X.shape[0])
-        return self
-
-    def predict(self, X):
-        """Predict a target for each row.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
-        return np.asarray(X @ self.coef_.T + self.intercept_).ravel()
-
-    def _shuffle_seed(self, random_state):
-        return random_state.randint(0, MAX_INT)
-
-    def _validation_score(self, y, p):
-        return r2_score(y, p)
-
-    def _show(self, weights):
-        self.coef_, self.intercept_ = weights[0, :-1].copy(), weights[0, -1:].copy()
+    def _ours(self):
+        return pa_lab.PARegressor()

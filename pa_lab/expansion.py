@@ -16,10 +16,8 @@ from numba import njit
 
 from pa_lab.compiled import COMPILED
 from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
-from pa_lab.passes import IN_ORDER, State, run
-from pa_lab.queries import Asking
+from pa_lab.passes import Examples, State, Way, mean, run
 from pa_lab.rows import make_gram_rows
-from pa_lab.rules import Rule
 
 AT_A_TIME = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
 
@@ -27,20 +25,14 @@ AT_A_TIME = 32  # rows or columns of a matrix that a compiled loop works on befo
 class Block(NamedTuple):
     """The next rows of the stream and how to learn from them; see `pa_lab.passes.run`.
 
-    ``X`` holds dense rows, ``ids`` their numbers in the stream, ``undo`` records what changes in place.
+    ``X`` holds dense rows, ``ids`` their numbers in the stream.
     """
 
     X: np.ndarray
     ids: np.ndarray
-    y: np.ndarray
-    C: np.ndarray
-    rule: Rule
-    asking: Asking
+    examples: Examples
+    way: Way
     counts: np.ndarray
-    trace: np.ndarray
-    batch_size: int
-    one_vs_rest: bool
-    undo: object = None
     threads: Threads = ONE_THREAD
 
 
@@ -53,7 +45,7 @@ class Expansion:
     W : ndarray of shape (at least n_vectors, n_outputs)
         The last weights; rows beyond the vectors are spare.
     drift : ndarray of the same shape, or without columns
-        What the mean of the weights needs, see `predicting`.
+        What the mean of the weights needs, see `mean`.
     """
 
     def __init__(self, kernel, n_features, n_outputs, average):
@@ -66,14 +58,9 @@ class Expansion:
         """The last weights, an array of shape (n_vectors, n_outputs)."""
         return self.W[: self.vectors.n]
 
-    def predicting(self, n_seen):
-        """Return the weights to predict with: the last or, with averaging, their mean after each example.
-
-        The mean is ``W_{T+1} - drift / T``, with ``drift = sum (t - 1) (W_{t+1} - W_t)``.
-        """
-        if self.drift.shape[1] == 0:
-            return self.last
-        return self.last - self.drift[: self.vectors.n] / max(n_seen, 1)
+    def mean(self, counts):
+        """Return the weights to predict with: the last or, with averaging, their mean after each example."""
+        return mean(self.last, self.drift[: self.vectors.n], counts)
 
     def fork(self, first, n_rows):
         """Return a model that learns from ``n_rows`` rows, from number ``first`` on, and leaves this one as it is.
@@ -92,10 +79,9 @@ class Expansion:
 
         Returns the changes of `W` and `drift`, a row for each example, and what `pa_lab.passes.run` returns.
         """
-        move = np.zeros((len(block.y) + 1, self.W.shape[1]))
+        move = np.zeros((len(block.ids) + 1, self.W.shape[1]))
         drift = np.zeros((len(move), self.drift.shape[1]))
-        sums = run(make_gram_rows(gram, base), block.y, IN_ORDER, block.C, block.rule, block.asking,
-                   State(move, drift, block.counts), block.trace, block.batch_size, block.one_vs_rest)  # fmt: skip
+        sums = run(make_gram_rows(gram, base), block.examples, block.way, State(move, drift, block.counts))
         return move[:-1], drift[:-1], sums
 
 
@@ -178,7 +164,7 @@ class Landmarks(Expansion):
         values, Z, known = Factor(k), np.zeros_like(k), np.zeros(len(k), bool)
         few = self.inverse is None or k.shape[1] < len(k)
         gram = np.eye(len(k)) if few else self.kernel.gram(block.X, block.ids, block.threads)
-        wanted, before = np.full(len(k), block.batch_size > 1), block.counts.copy()
+        wanted, before = np.full(len(k), block.way.batch_size > 1), block.counts.copy()
         while True:
             new = np.flatnonzero(wanted & ~known)
             known[new] = True
@@ -279,7 +265,7 @@ def _invert_rows(L, X, start, stop):
 
 def with_room(A, n):
     """Return ``A`` with at least ``n`` rows, new ones 0; room grows by a quarter, so that appending is cheap."""
-    if n <= len(A):
+    if n <= len(A) and A.flags.writeable:
         return A
     out = np.zeros((max(n, len(A) + len(A) // 4), A.shape[1]))
     out[: len(A)] = A

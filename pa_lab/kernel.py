@@ -9,6 +9,7 @@ digits, as they are not computed here: the values of a callable kernel, a precom
 ``landmark_choice="kmeans"``.
 """
 
+import math
 import warnings
 from numbers import Integral, Real
 
@@ -18,11 +19,14 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import StrOptions
 
-from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor, not_fitted
+from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.budget import POLICIES, Budget
+from pa_lab.calls import before_or_after
 from pa_lab.expansion import Block, Growing, Landmarks
 from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
-from pa_lab.queries import N_SEEN, Number
+from pa_lab.parameters import documented
+from pa_lab.passes import Examples
+from pa_lab.queries import Number
 
 
 class KernelModel(OnlineEstimator):
@@ -42,8 +46,8 @@ class KernelModel(OnlineEstimator):
         if self.budget is not None and self.batch_size > 1:
             raise ValueError(f"batch_size={self.batch_size} does not go with budget, kept update by update.")
 
-    def _check(self, X, y, reset):
-        X, y = super()._check(X, y, reset)
+    def _read(self, X, y, reset):
+        X, y = super()._read(X, y, reset)
         assert_all_finite(X.data if hasattr(X, "indptr") else X, input_name="X")
         if self.kernel == "precomputed":
             if not reset or not X.shape[0] == X.shape[1] or hasattr(X, "indptr"):
@@ -52,21 +56,16 @@ class KernelModel(OnlineEstimator):
             refuse_asymmetric(X, "X must be symmetric with kernel='precomputed'; X")
         return X, y
 
-    def _needs_no_check(self, X):
-        return False
-
-    def _refuse_unless_finite(self, size, X, y=None):
-        if not np.isfinite(size):
+    def _refuse_unless_finite(self, sentinel, X, y=None):
+        if not np.isfinite(sentinel):
             raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
                              "scale the features, for example with StandardScaler.")  # fmt: skip
 
     # ---- the empty model
 
-    def _start(self, n_outputs, X):
-        self._n_outputs, self._model, self._passed = n_outputs, None, 0
-
-    def _has_started(self):
-        return getattr(self, "_model", None) is not None
+    def _begin_model(self, n_outputs):
+        super()._begin_model(n_outputs)
+        self._passed = 0
 
     def _empty_model(self, X, order):
         """Return the model to begin with, once the first rows of the stream are there."""
@@ -76,7 +75,8 @@ class KernelModel(OnlineEstimator):
             rows, ids = self._landmark_rows(X, order)
             return Landmarks(kernel, rows, ids, self._n_outputs, self.average, self.landmark_norm)
         if self.budget is not None:
-            return Budget(kernel, X.shape[1], self._n_outputs, self.budget, POLICIES.index(self.budget_policy))
+            single = kernel.is_single(X)
+            return Budget(kernel, X.shape[1], self._n_outputs, self.budget, self.budget_policy, single)
         return Growing(kernel, X.shape[1], self._n_outputs, self.average, X.shape[0])
 
     def _gamma(self, X):
@@ -115,90 +115,73 @@ class KernelModel(OnlineEstimator):
             return dense(X[first[:m]]), first[:m]
         if self.kernel == "precomputed":
             raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
-        seed = int(self._rng("order").integers(np.iinfo(np.int32).max))
+        seed = int(self._draw("order", "integers", np.iinfo(np.int32).max))
         return cluster_means(dense(X[first[: 10 * m]]), m, seed), np.full(m, -1)
 
     # ---- learning and scoring
 
+    def _begin_call(self, X, passes):
+        if self._model is None and self.gamma == "scale" and X.shape[0] == 1 and self.kernel in KINDS[1:]:
+            warnings.warn("gamma='scale' is taken from the first call, which has a single row: pass a number as gamma, "
+                          "or more rows at first.", stacklevel=5)  # fmt: skip
+        if self._model is not None:
+            self._model = self._model.fork(self._passed, X.shape[0])
+        return X
+
+    def _end_call(self, X):
+        self._passed += X.shape[0]
+        self._model.forget_rows()
+
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is found in the scores
-    def _make_pass(self, X, y, order, C, rule, asking, counts, trace):
+    def _make_pass(self, X, examples, way, counts):
         """Pass the rows through the model, block by block."""
+        y, C, order, trace = examples
         n = len(order) or X.shape[0]
         power = {"rbf": 2, "laplacian": 1}.get(str(self.kernel), 0)
         farthest = X.shape[1] * np.float64(2 * max(X.max(), -X.min())) ** power  # an infinite distance: a value of 0
         self._refuse_unless_finite(farthest if farthest < np.finfo(X.dtype).max else np.inf, X)
         if self._model is None:
             self._model = self._empty_model(X, order)
-        elif self._model is self._undo.attributes.get("_model"):
-            self._model = self._model.fork(self._passed, X.shape[0])
         step = max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
-        one_vs_rest = getattr(self, "multi_class", "direct") == "ovr"
         sums = np.zeros(2)
         with use_threads(self.n_jobs) as threads:
             for at in range(0, n, step):
                 part = slice(at, min(at + step, n))
                 rows = order[part] if len(order) else part
-                draws = asking._replace(draws=asking.draws[part])
-                sums += self._model.learn(
-                    Block(dense(X[rows]), self._passed + np.r_[rows], np.array(y[rows]), C[rows], rule, draws, counts,
-                          trace[part], self.batch_size, one_vs_rest, self._undo, threads)
-                )  # fmt: skip
+                some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]))
+                these = Examples(np.array(y[rows]), C[rows], trace=trace[part])
+                ids = self._passed + np.r_[rows]
+                sums += self._model.learn(Block(dense(X[rows]), ids, these, some, counts, threads))
                 self._refuse_unless_finite(sums[0], X)
-        self._refuse_unless_finite(self._model.predicting(counts[N_SEEN]).sum(), X)
+        self._refuse_unless_finite(self._model.mean(counts).sum(), X)
         return sums
 
-    def _learn_rows(self, X, y, *args, **kwargs):
-        if self._model is None and self.gamma == "scale" and X.shape[0] == 1 and self.kernel in KINDS[1:]:
-            warnings.warn("gamma='scale' is taken from the first call, which has a single row: pass a number as gamma, "
-                          "or more rows at first.", stacklevel=4)  # fmt: skip
-        super()._learn_rows(X, y, *args, **kwargs)
-        return self._end_call(X)
-
-    def _learn_passes(self, X, y, *args):
-        super()._learn_passes(X, y, *args)
-        return self._end_call(X)
-
-    def _end_call(self, X):
-        self._passed += X.shape[0]
-        self._model.forget_rows()
-        return self
-
     @np.errstate(over="ignore", invalid="ignore")
-    def _scores(self, X, weights=None):
-        """Return scores under the weights to predict with, or under others: an array of shape (n_rows, n_outputs)."""
-        model, X = self._model, self._rows(X, reset=False, ensure_all_finite=True)
-        weights = model.predicting(self._counts[N_SEEN]) if weights is None else weights
+    def _scores(self, X, weights):
+        """Return scores of rows under some weights: an array of shape (n_rows, n_outputs)."""
+        model = self._model
         with use_threads(self.n_jobs) as threads:
             return model.kernel.scores(X, model.vectors, weights, threads)
-
-    def _query_scores(self, X):
-        """Return the score the query rules look at: the last weights', with several classes the lead of the best."""
-        if not self._has_started():
-            return np.zeros(X.shape[0])
-        scores = np.sort(self._scores(X, self._model.last), axis=1)
-        return scores[:, -1] - scores[:, -2] if scores.shape[1] > 1 else scores[:, 0]
 
     # ---- what is shown
 
     @property
+    @before_or_after
     def support_(self) -> np.ndarray:
         """Numbers of the vectors among the rows passed to `fit` and `partial_fit`."""
-        return self._shown().vectors.ids.copy()
+        return self._started_model().vectors.ids.copy()
 
     @property
+    @before_or_after
     def support_vectors_(self) -> np.ndarray:
         """The vectors held, row by row."""
-        return self._shown().vectors.rows()
+        return self._started_model().vectors.rows()
 
     @property
+    @before_or_after
     def dual_coef_(self) -> np.ndarray:
         """Weights of the vectors to predict with, a row for each output."""
-        return np.array(self._shown().predicting(self._counts[N_SEEN]).T, order="C")
-
-    def _shown(self):
-        if not self._has_started():
-            raise not_fitted(self)
-        return self._model
+        return np.array(self._shown_weights().T, order="C")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -217,12 +200,14 @@ def variance(X):
     >>> variance(np.array([[1.0, 3.0]]))
     1.0
     """
-    if hasattr(X, "indptr"):
-        return float(X.multiply(X).mean() - X.mean() ** 2)
-    mean, total = X.mean(dtype=np.float64), 0.0
-    for at in range(0, len(X), BLOCK):
-        total += np.square(X[at : at + BLOCK] - mean).sum(dtype=np.float64)
-    return float(total / X.size)
+    n, size = X.shape[0], math.prod(X.shape)
+    mean, total = X.sum(dtype=np.float64) / size, 0.0
+    for at in range(0, n, BLOCK):
+        part = X[at : at + BLOCK]
+        entries = part.data if hasattr(X, "indptr") else part
+        zeros = math.prod(part.shape) - entries.size
+        total += np.square(entries - mean).sum(dtype=np.float64) + zeros * mean**2
+    return float(total / size)
 
 
 def cluster_means(X, m, seed):
@@ -247,84 +232,14 @@ KERNEL_CONSTRAINTS = {
 }
 
 
+@documented
 class KernelPAClassifier(KernelModel, OnlineClassifier):
     """Passive-aggressive classifier with a kernel: `PAClassifier` without intercept, in the kernel's feature space.
 
     The score is ``p = sum_j a_j k(x, s_j)`` over the examples that once moved it, and an update adds the example with
     the coefficient ``tau y``, where ``||x||^2`` in ``tau`` has become ``k(x, x)`` (Crammer et al., 2006, section 8).
 
-    Parameters
-    ----------
-    variant : {"PA", "PA-I", "PA-II", "PALS"}, default="PA-I"
-        The rule for the step size; see `pa_lab.rules`.
-    C : float > 0, default=1.0
-        Aggressiveness: the price of slack. PA ignores it.
-    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
-        As in scikit-learn. A callable takes two arrays of rows and returns the matrix of kernel values. With
-        "precomputed", `fit` takes the square matrix of kernel values of the training rows, and `predict` one row for
-        each new example: its kernel values with all training rows. The exact step needs a positive semidefinite
-        kernel, which "sigmoid" is not always.
-    gamma : {"scale", "auto"} or float > 0, default="scale"
-        Factor in all kernels but "linear"; "scale" is ``1 / (n_features * X.var())`` and "auto" ``1 / n_features``,
-        taken from the rows of the first call: in a stream of single rows pass a number.
-    degree : int >= 0, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant of "poly" and "sigmoid".
-    landmarks : int >= 1, array of shape (m, n_features) or None, default=None
-        Keep the hypothesis in the span of this many rows, or of the rows given; with "precomputed", give the numbers
-        of the rows. Landmarks that the others span up to rounding are left out.
-    landmark_choice : {"start", "kmeans"}, default="start"
-        Which rows an integer stands for: the first ones of the stream, or the means of so many clusters of its first
-        ``10 m`` rows. All of them must be in the first call.
-    landmark_norm : {"kernel", "euclidean"}, default="kernel"
-        The norm in which a step changes the hypothesis least. With "kernel" it is the exact step in the span,
-        ``tau = loss / (k' K^-1 k [+ 1/(2C)])``. With "euclidean" the row ``k`` of kernel values serves as features of
-        the linear learner.
-    budget : int >= 1 or None, default=None
-        Never hold more vectors than this.
-    budget_policy : {"removal", "nearest", "projection", "oldest", "smallest"}, default="projection"
-        Which vector goes when one more would be too many. The first three solve the problem of Wang and Vucetic
-        (2010), with new coefficients for the example alone, for it and the nearest vector, or for all vectors (see
-        `pa_lab.budget`). An update costs O(b), about O(b) and O(b^2). "oldest" drops the vector that came first,
-        "smallest" the one with the least coefficient.
-    average : bool, default=False
-        Predict with the mean of the weights after each example instead of the last weights; not with
-        ``budget``.
-    max_iter : int >= 1, default=1
-        Passes over the data made by `fit`.
-    tol : float >= 0 or None, default=None
-        Stop when the mean loss of a pass has not fallen by this much for ``n_iter_no_change`` passes; None makes all
-        ``max_iter`` passes.
-    n_iter_no_change : int >= 1, default=5
-        Passes without improvement before stopping.
-    early_stopping : bool, default=False
-        Judge the passes on rows held out from learning.
-    validation_fraction : float in (0, 1), default=0.1
-        Share of the rows held out with ``early_stopping``.
-    shuffle : bool, default=False
-        Whether `fit` draws a new order of the rows for each pass.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on ``C``, by class; not with PA.
-    multi_class : {"direct", "ovr"}, default="direct"
-        With more than two classes, one problem for all, or one for each class against the rest.
-    batch_size : int >= 1, default=1
-        Rows that share one update, the exact solution of their joint problem; not with PA or ``budget``.
-    query : {"all", "margin", "random", "threshold"}, default="all"
-        Which labels to ask for; see `pa_lab.queries`.
-    delta : float > 0, default=1.0
-        Smoothing of ``query="margin"``, and the bound of ``query="threshold"``.
-    query_rate : float in [0, 1] or None, default=None
-        Probability of asking with ``query="random"``.
-    label_budget : int >= 0 or None, default=None
-        Number of labels after which no more are asked for.
-    warm_start : bool, default=False
-        Let `fit` go on from the weights and counters of the last call.
-    n_jobs : int or None, default=None
-        Threads that compute kernel values, as in scikit-learn: None means 1, -1 all processors. The results do not
-        depend on it. A callable kernel is called from one thread.
-    random_state : int, RandomState, Generator or None, default=None
-        Seeds the orders, the queries and the clusters.
+    {parameters}
 
     Attributes
     ----------
@@ -383,89 +298,14 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         n_jobs=None,
         random_state=None,
     ):
-        self.variant = variant
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.landmark_choice = landmark_choice
-        self.landmark_norm = landmark_norm
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.batch_size = batch_size
-        self.query = query
-        self.delta = delta
-        self.query_rate = query_rate
-        self.label_budget = label_budget
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep(locals())
 
 
+@documented
 class KernelPARegressor(KernelModel, OnlineRegressor):
     """Passive-aggressive regressor with a kernel: `PARegressor` without intercept, in the kernel's feature space.
 
-    Parameters
-    ----------
-    variant : {"PA", "PA-I", "PA-II", "PALS"}, default="PA-I"
-        The rule for the step size; see `pa_lab.rules`. PALS takes ``epsilon`` as 0.
-    C : float > 0, default=1.0
-        Aggressiveness: the price of slack. PA ignores it.
-    epsilon : float >= 0, default=0.1
-        Half-width of the tube, in units of ``y``.
-    kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel; `KernelPAClassifier` says more of this and of what follows.
-    gamma : {"scale", "auto"} or float > 0, default="scale"
-        Factor in all kernels but "linear".
-    degree : int >= 0, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant of "poly" and "sigmoid".
-    landmarks : int >= 1, array of shape (m, n_features) or None, default=None
-        Keep the hypothesis in the span of this many rows, or of the rows given.
-    landmark_choice : {"start", "kmeans"}, default="start"
-        Which rows an integer stands for.
-    landmark_norm : {"kernel", "euclidean"}, default="kernel"
-        The norm in which a step changes the hypothesis least.
-    budget : int >= 1 or None, default=None
-        Never hold more vectors than this.
-    budget_policy : {"removal", "nearest", "projection", "oldest", "smallest"}, default="projection"
-        Which vector goes when one more would be too many.
-    average : bool, default=False
-        Predict with the mean of the weights after each example instead of the last weights; not with
-        ``budget``.
-    max_iter : int >= 1, default=1
-        Passes over the data made by `fit`.
-    tol : float >= 0 or None, default=None
-        Stop when the mean loss of a pass has not fallen by this much for ``n_iter_no_change`` passes; None makes all
-        ``max_iter`` passes.
-    n_iter_no_change : int >= 1, default=5
-        Passes without improvement before stopping.
-    early_stopping : bool, default=False
-        Judge the passes on rows held out from learning, by their mean squared error.
-    validation_fraction : float in (0, 1), default=0.1
-        Share of the rows held out with ``early_stopping``.
-    shuffle : bool, default=False
-        Whether `fit` draws a new order of the rows for each pass.
-    batch_size : int >= 1, default=1
-        Rows that share one update, the exact solution of their joint problem; not with PA or ``budget``.
-    warm_start : bool, default=False
-        Let `fit` go on from the weights and counters of the last call.
-    n_jobs : int or None, default=None
-        Threads that compute kernel values.
-    random_state : int, RandomState, Generator or None, default=None
-        Seeds the orders and the clusters.
+    {parameters}
 
     Attributes
     ----------
@@ -511,26 +351,4 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
         n_jobs=None,
         random_state=None,
     ):
-        self.variant = variant
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.landmark_choice = landmark_choice
-        self.landmark_norm = landmark_norm
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.shuffle = shuffle
-        self.batch_size = batch_size
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep(locals())

@@ -35,26 +35,6 @@ UNROLL = 4  # features at a time; rows and vectors are filled up with zeros to a
 LINE = 64  # bytes to which tiles are aligned: a cache line, and the widest vector register
 WORTH_A_THREAD = 2**15  # kernel values below which handing over to a thread costs more than it brings
 
-# e^r = 1 + r + r^2 P(r) for |r| <= ln(2) / 2, P fitted for the least relative error of e^r - 1. Adding MAGIC
-# rounds to the nearest integer k, which then stands in the lowest bits of the sum. LN2_HIGH ends in zeros, so that
-# k LN2_HIGH is exact.
-LOG2_E, MAGIC = 1.4426950408889634, 1.5 * 2.0**52
-LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
-LOWEST = -708.3964185322641  # e^x below is under the smallest normal number, 2^-1022
-P2, P3, P4, P5, P6 = (0.5000000000000006, 0.16666666666666588, 0.04166666666657661, 0.008333333333389642,
-                      0.0013888888931616404)  # fmt: skip
-P7, P8, P9, P10, P11 = (0.00019841269718867932, 2.4801505207823193e-05, 2.7557407604031324e-06,
-                        2.762606549074335e-07, 2.505377850224472e-08)  # fmt: skip
-ONE = np.float64(1.0).view(np.int64)
-
-_single = np.float32
-S_LOG2_E, S_MAGIC = _single(1.442695), _single(1.5 * 2.0**23)
-S_LN2_HIGH, S_LN2_LOW = _single(0.693359375), _single(-2.12194440e-4)
-S_LOWEST = _single(-87.33654)
-S_P2, S_P3, S_P4, S_P5, S_P6 = (_single(c) for c in (0.49999997, 0.16666543, 0.0416672, 0.008366534, 0.0013882517))
-S_0, S_1, S_2, S_CUT, S_FAR = (_single(c) for c in (0.0, 1.0, 2.0, -1.1, -40.0))
-S_ONE = S_1.view(np.int32)
-
 
 @intrinsic
 def _fused(context, a, b, c):
@@ -74,63 +54,75 @@ overload(fma, jit_options={"forceinline": True})(lambda a, b, c: lambda a, b, c:
 
 
 @njit(**COMPILED, forceinline=True)
-def _reduced(x):
-    """Split ``x = k ln 2 + r`` with ``|r| <= ln(2) / 2``: ``e^r - 1``, and ``k`` moved to the place of an exponent."""
-    shifted = fma(x, LOG2_E, MAGIC)
-    k = shifted - MAGIC
-    r = fma(k, -LN2_LOW, fma(k, -LN2_HIGH, x))
+def _series(r):
+    """``e^r - 1`` for ``|r| <= ln(2) / 2``, with a polynomial fitted for the least relative error."""
     r2 = r * r
     r4 = r2 * r2
-    low = fma(fma(P5, r, P4), r2, fma(P3, r, P2))
-    high = fma(fma(P11, r, P10), r4, fma(fma(P9, r, P8), r2, fma(P7, r, P6)))
-    return fma(r2, fma(high, r4, low), r), np.float64(shifted).view(np.int64) << 52
+    low = fma(fma(0.008333333333389642, r, 0.04166666666657661), r2, fma(0.16666666666666588, r, 0.5000000000000006))
+    middle = fma(
+        fma(2.7557407604031324e-06, r, 2.4801505207823193e-05),
+        r2,
+        fma(0.00019841269718867932, r, 0.0013888888931616404),
+    )
+    high = fma(fma(2.505377850224472e-08, r, 2.762606549074335e-07), r4, middle)
+    return fma(r2, fma(high, r4, low), r)
+
+
+S2, S3, S4, S5, S6 = map(np.float32, (0.49999997, 0.16666543, 0.0416672, 0.008366534, 0.0013882517))
 
 
 @njit(**COMPILED, forceinline=True)
-def _reduced_single(x):
-    """Single precision: as `_reduced`."""
-    shifted = fma(x, S_LOG2_E, S_MAGIC)
-    k = shifted - S_MAGIC
-    r = fma(k, -S_LN2_LOW, fma(k, -S_LN2_HIGH, x))
+def _series_single(r):
+    """Single precision: as `_series`."""
     r2 = r * r
-    p = fma(r2, fma(r2, S_P6, fma(S_P5, r, S_P4)), fma(S_P3, r, S_P2))
-    return fma(r2, p, r), np.float32(shifted).view(np.int32) << np.int32(23)
+    return fma(r2, fma(r2, fma(r2, S6, fma(S5, r, S4)), fma(S3, r, S2)), r)
 
 
-@njit(**COMPILED, forceinline=True)
-def _exp_double(x):
-    less_one, exponent = _reduced(x)
-    scaled = np.int64(np.float64(1.0 + less_one).view(np.int64) + exponent).view(np.float64)
-    return 0.0 if x < LOWEST else scaled
+def _make_functions(real, whole, series, ln2_high, ln2_low, lowest, far):
+    """Return exp and tanh for one type of numbers, made from the ``series`` of ``e^r - 1`` about 0.
+
+    Adding ``magic`` rounds to the nearest integer k, which then stands in the lowest bits of the sum. ``ln2_high`` ends
+    in zeros, so that k ln2_high is exact. ``lowest`` is the logarithm of the smallest normal number; the tanh of
+    ``far / 2`` rounds to -1.
+    """
+    bits, compiled = np.finfo(real).nmant, njit(error_model="numpy", forceinline=True)  # kept with what calls them
+    zero, one, two, cut, log2_e, magic, ln2_high, ln2_low, lowest, far = map(
+        real, (0.0, 1.0, 2.0, -1.1, 1.4426950408889634, 1.5 * 2.0**bits, ln2_high, ln2_low, lowest, far)
+    )
+    shift, bits_of_one = whole(bits), one.view(whole)
+
+    @compiled
+    def reduce(x):
+        """Split ``x = k ln 2 + r`` with ``|r| <= ln(2) / 2``: ``e^r - 1``, and ``k`` moved to an exponent's place."""
+        shifted = fma(x, log2_e, magic)
+        k = shifted - magic
+        return series(fma(k, -ln2_low, fma(k, -ln2_high, x))), real(shifted).view(whole) << shift
+
+    @compiled
+    def exp(x):
+        less_one, exponent = reduce(x)
+        scaled = whole(real(one + less_one).view(whole) + exponent).view(real)
+        return zero if x < lowest else scaled
+
+    @compiled
+    def tanh(x):
+        y = -two * abs(x)
+        less_one, exponent = reduce(far if y < far else y)
+        power = whole(bits_of_one + exponent).view(real)
+        below = fma(power, less_one, power)  # e^y = power (1 + less_one)
+        deep = y < cut  # (1 - e^y) / (1 + e^y), far from 0 as 1 - 2 e^y / (1 + e^y)
+        part = (two * below if deep else fma(-power, less_one, one - power)) / fma(power, less_one, one + power)
+        return np.copysign(one - part if deep else part, x)
+
+    return exp, tanh
 
 
-@njit(**COMPILED, forceinline=True)
-def _exp_single(x):
-    less_one, exponent = _reduced_single(x)
-    scaled = np.int32(np.float32(S_1 + less_one).view(np.int32) + exponent).view(np.float32)
-    return S_0 if x < S_LOWEST else scaled
-
-
-@njit(**COMPILED, forceinline=True)
-def _tanh_double(x):
-    y = -2.0 * abs(x)
-    less_one, exponent = _reduced(-80.0 if y < -80.0 else y)
-    power = np.int64(ONE + exponent).view(np.float64)
-    below = fma(power, less_one, power)  # e^y = power (1 + less_one)
-    far = y < -1.1  # (1 - e^y) / (1 + e^y), far from 0 as 1 - 2 e^y / (1 + e^y)
-    part = (2.0 * below if far else fma(-power, less_one, 1.0 - power)) / fma(power, less_one, 1.0 + power)
-    return np.copysign(1.0 - part if far else part, x)
-
-
-@njit(**COMPILED, forceinline=True)
-def _tanh_single(x):
-    y = -S_2 * abs(x)
-    less_one, exponent = _reduced_single(S_FAR if y < S_FAR else y)
-    power = np.int32(S_ONE + exponent).view(np.float32)
-    below = fma(power, less_one, power)
-    far = y < S_CUT
-    part = (S_2 * below if far else fma(-power, less_one, S_1 - power)) / fma(power, less_one, S_1 + power)
-    return np.copysign(S_1 - part if far else part, x)
+_exp, _tanh = _make_functions(
+    np.float64, np.int64, _series, 0.6931471803691238, 1.9082149292705877e-10, -708.3964185322641, -80.0
+)
+_exp_single, _tanh_single = _make_functions(
+    np.float32, np.int32, _series_single, 0.693359375, -2.12194440e-4, -87.33654, -40.0
+)
 
 
 def exp(x):
@@ -141,7 +133,7 @@ def exp(x):
     >>> exp(0.0), exp(-1.0), exp(-709.0), float(exp(np.float32(-1.0)))
     (1.0, 0.36787944117144233, 0.0, 0.3678794503211975)
     """
-    return _exp_single(x) if isinstance(x, np.float32) else _exp_double(x)
+    return _exp_single(x) if isinstance(x, np.float32) else _exp(x)
 
 
 def tanh(x):
@@ -150,16 +142,14 @@ def tanh(x):
     >>> tanh(0.0), tanh(1.0), tanh(-1000.0), float(tanh(np.float32(-1000.0)))
     (0.0, 0.7615941559557649, -1.0, -1.0)
     """
-    return _tanh_single(x) if isinstance(x, np.float32) else _tanh_double(x)
+    return _tanh_single(x) if isinstance(x, np.float32) else _tanh(x)
 
 
-def _by_type(double, single):
-    """Return how numba compiles a call: to one function for float64, to another for float32."""
-    return lambda x: (lambda x: single(x)) if x == types.float32 else (lambda x: double(x))
-
-
-overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})(_by_type(_exp_double, _exp_single))
-overload(tanh, jit_options={"forceinline": True, "error_model": "numpy"})(_by_type(_tanh_double, _tanh_single))
+inlined = {"forceinline": True, "error_model": "numpy"}
+overload(exp, jit_options=inlined)(lambda x: (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp(x)))
+overload(tanh, jit_options=inlined)(
+    lambda x: (lambda x: _tanh_single(x)) if x == types.float32 else (lambda x: _tanh(x))
+)
 
 
 @njit(**INNER, forceinline=True)
@@ -336,6 +326,13 @@ def zeros(shape, dtype):
     return room[start : start + size].reshape(shape)
 
 
+def aligned_copy(array):
+    """Return a copy that begins at a cache line."""
+    copy = zeros(array.shape, array.dtype)
+    copy[:] = array
+    return copy
+
+
 def make_tiles(rows, dtype):
     """Return rows in tiles of their own, feature by feature, filled up with zeros.
 
@@ -367,6 +364,7 @@ class Vectors:
     def __init__(self, n_features, dtype):
         self.n_features, self.dtype = n_features, np.dtype(dtype)
         self.n, self.starts, self.chunks, self._ids = 0, [], [], np.empty(0, np.int64)
+        self.shared = set()  # numbers of the chunks that another one holds too
 
     @property
     def ids(self):
@@ -383,34 +381,35 @@ class Vectors:
         self.put(np.arange(len(state[2])), *state[2:])
 
     def fork(self):
-        """Return vectors that share the memory of those held now; what is added to either does not show in the other.
+        """Return vectors that share the memory of those held now; what is put into it does not show in these.
 
         Only one of the two may be added to.
         """
         new = object.__new__(Vectors)  # copy.copy would go by __getstate__ and copy every row
         vars(new).update(vars(self))
-        new.starts, new.chunks = self.starts.copy(), self.chunks.copy()
+        new.starts, new.chunks, new.shared = self.starts.copy(), self.chunks.copy(), set(range(len(self.chunks)))
         return new
 
-    def put(self, places, rows, ids, undo=None):
-        """Put dense rows with their numbers in these places, new ones or, on record in ``undo``, ones in use."""
+    def put(self, places, rows, ids):
+        """Put dense rows with their numbers in these places, new ones or ones in use."""
         if len(places) == 0:
             return
-        self.n = max(self.n, int(places.max()) + 1)
+        if self.shared and places.min() < self.n:
+            self._ids = self._ids.copy()
+        in_use, self.n = self.n, max(self.n, int(places.max()) + 1)
         while len(self._ids) < self.n:
             chunk = zeros((max(1, len(self._ids) // TILE // 4), pad(self.n_features), TILE), self.dtype)
             self.starts.append(len(self._ids))
             self.chunks.append(chunk)
             self._ids = np.concatenate([self._ids, np.full(TILE * len(chunk), -1)])
-        if undo is not None:
-            undo.keep(self._ids, places)
         self._ids[places] = ids
         owners = np.searchsorted(self.starts, places, side="right") - 1
         for owner in np.unique(owners):
             mine = owners == owner
             tile, j = np.divmod(places[mine] - self.starts[owner], TILE)
-            if undo is not None:
-                undo.keep(self.chunks[owner], (tile, slice(None), j))
+            if owner in self.shared and places[mine].min() < in_use:
+                self.chunks[owner] = aligned_copy(self.chunks[owner])
+                self.shared.remove(owner)
             self.chunks[owner][tile, : self.n_features, j] = rows[mine]
 
     def rows(self):
@@ -475,6 +474,15 @@ class Kernel:
 
     def __init__(self, kind, gamma, degree, coef0, dtype):
         self.kind, self.gamma, self.degree, self.coef0, self.dtype = kind, gamma, degree, coef0, np.dtype(dtype)
+
+    def is_single(self, X):
+        """Say whether kernel values of the rows ``X`` carry no more than single precision, whatever their dtype."""
+        if self.kind == "precomputed":
+            return np.array_equal(X, X.astype(np.float32))
+        if callable(self.kind):
+            row = _block(X[:1], X.shape[1], self.dtype)
+            return np.asarray(self.kind(row, row)).dtype == np.float32
+        return self.dtype == np.float32
 
     def gram(self, X, ids, threads=ONE_THREAD):
         """Return the kernel values of rows with each other, doubles whatever the dtype; ``ids`` are their numbers."""

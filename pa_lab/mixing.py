@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
-from pa_lab.linear import LinearModel
+from pa_lab.linear import LinearEstimator
 
 
 def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
@@ -55,7 +55,7 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
     blocks = list(blocks)
     if not blocks or rounds < 1:
         raise ValueError(f"mix needs at least one block and one round; got {len(blocks)} blocks and rounds={rounds}.")
-    if not isinstance(model, LinearModel):
+    if not isinstance(model, LinearEstimator):
         raise TypeError(f"mix takes the mean of weights: pass a PAClassifier or PARegressor, not {model!r}.")
     if getattr(model, "query", "all") != "all" or getattr(model, "label_budget", None) is not None:
         raise ValueError("mix reads every label in every round: pass a model with query='all' and no label_budget.")

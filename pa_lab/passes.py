@@ -1,11 +1,11 @@
-"""One pass over the rows of a stream, compiled: two classes and regression, many classes, mini-batches.
+"""The pass: one compiled loop over the rows of a stream, for two classes, several, regression and mini-batches.
 
-The three passes stand side by side and do the same for each example: score it, decide whether to ask for its label,
-measure the loss, take the step (Crammer et al., 2006, Figure 1). They change a `State` in place.
+For each example it does what Crammer et al. (2006, Figure 1) say: score it, decide whether to ask for its label,
+measure the loss, take the step. It changes a `State` in place. What does not apply is None, and the compiler drops it.
 
-Glossary: ``w`` or ``W`` weights, feature by feature, the intercept last; ``drift`` what lazy averaging needs; ``p``
-score; ``tau`` step size; ``C`` aggressiveness of each row; ``size`` the sum of the norms of all moves, finite exactly
-if every number that took part was.
+Glossary: ``w`` or ``W`` weights, feature by feature, the intercept last; ``drift`` what their mean needs; ``p`` score;
+``tau`` step size; ``C`` aggressiveness of each row; ``sentinel`` the sum of the norms of all moves, finite exactly if
+every number that took part was.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -25,17 +25,41 @@ from pa_lab.batch import (
     TAU,
     WHEN,
     WRONG,
+    Batch,
     make_batch,
     solve_equations,
     solve_inequalities,
 )
 from pa_lab.compiled import COMPILED, INLINED, INNER
-from pa_lab.queries import ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES, query_probability
+from pa_lab.queries import N_AVERAGED, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES, Asking, is_asked
 from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
-from pa_lab.rules import direction, is_equation, is_mistake, loss_of, n_walls, step
+from pa_lab.rules import Rule, direction, is_equation, is_mistake, loss_of, n_walls, step
 
 NO_TRACE = np.empty((0, 2))
 IN_ORDER = np.empty(0, dtype=np.int64)  # the rows as they stand; None would have each pass compiled twice
+
+
+class Examples(NamedTuple):
+    """What belongs to the rows of a pass.
+
+    ``y`` holds -1.0 and 1.0, class indices, or regression targets; ``C`` the aggressiveness of each row; ``order`` the
+    rows one after the other, empty for all as they stand. A ``trace`` with a row per example of the pass records the
+    score before the update and tau, which is NaN if the label was not asked for.
+    """
+
+    y: np.ndarray
+    C: np.ndarray
+    order: np.ndarray = IN_ORDER
+    trace: np.ndarray = NO_TRACE
+
+
+class Way(NamedTuple):
+    """How to learn from examples: the rule, which labels to ask for, and what shares an update."""
+
+    rule: Rule
+    asking: Asking
+    batch_size: int = 1
+    one_vs_rest: bool = False
 
 
 class State(NamedTuple):
@@ -50,280 +74,213 @@ class State(NamedTuple):
     counts: np.ndarray
 
 
-def run(rows, y, order, C, rule, asking, state, trace=NO_TRACE, batch_size=1, one_vs_rest=False):
-    """Make one pass over the rows, in the given order (empty: as they stand), in slices: Ctrl-C can stop it in between.
+class Group(NamedTuple):
+    """Mini-batches of ``size`` rows, which have ``walls`` constraints each, with memory to solve one.
 
-    ``y`` holds -1.0 and 1.0, class indices, or regression targets; ``C`` the aggressiveness of each row. Labels not
-    asked for are not read. A ``trace`` with a row per example of the pass records the score before the update and
-    tau, which is NaN if the label was not asked for.
-
-    Returns ``(size, loss)``: a number that is finite exactly if all went well, and the sum of the losses.
+    A batch is a problem of either ``inequalities`` or ``equations``: the other is None.
     """
+
+    size: int
+    walls: int
+    batch: Batch
+    inequalities: bool | None
+    equations: bool | None
+
+
+def run(rows, examples, way, state):
+    """Make one pass over the rows, in slices: Ctrl-C can stop it in between. Labels not asked for are not read.
+
+    Returns ``(sentinel, losses)``: a number that is finite exactly if all went well, and the sum of the losses.
+    """
+    y, C, order, trace = examples
     n, n_outputs = len(order) or len(y), state.weights.shape[1]
-    if batch_size > 1:
-        batch_size = min(batch_size, max(n, 2))
-        learn, options = learn_batches, (batch_size,)
-    elif n_outputs == 1:
-        learn, options = learn_two, ()
-    else:
-        learn, options = learn_one_vs_rest if one_vs_rest else learn_multiclass, ()
-    parts = slices(rows, n, n_outputs * batch_size, batch_size)
+    size = min(way.batch_size, max(n, 2)) if way.batch_size > 1 else 1
+    parts = slices(rows, n, n_outputs * size, size)
     if len(parts) == 1:
-        return learn(rows, y, order, C, rule, asking, state, trace, *options)
+        return run_slice(rows, examples, way, state)
     sums = np.zeros(2)
     for part in parts:
-        some = asking._replace(draws=asking.draws[part])
+        some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]), batch_size=size)
         if len(order):
-            sums += learn(rows, y, order[part], C, rule, some, state, trace[part], *options)
+            sums += run_slice(rows, Examples(y, C, order[part], trace[part]), some, state)
         else:
-            sums += learn(take(rows, part), y[part], order, C[part], rule, some, state, trace[part], *options)
+            sums += run_slice(take(rows, part), Examples(y[part], C[part], order, trace[part]), some, state)
     return sums
 
 
-@njit(**COMPILED, nogil=True)
-def learn_two(rows, y, order, C, rule, asking, state, trace):
-    """One pass of two-class PA (``y`` in {-1, +1}) or of PA regression; see `run`."""
-    data, indices, indptr, base, norm_one, step_one = rows
-    query, draws, delta, rate, budget = asking
-    counts = state.counts
-    w, drift = state.weights.ravel(), state.drift.ravel()
-    size = losses = 0.0
-    for t in range(order.shape[0] if order.shape[0] > 0 else y.shape[0]):
-        i = order[t] if order.shape[0] > 0 else t
-        p = score(data, indices, indptr, base, i, w)
-        size += p - p
-        if trace.shape[0] > 0:
-            trace[t, 0] = p
-            trace[t, 1] = np.nan
-        counts[N_SEEN] += 1
-        # Asking stands in each of the passes: as a function of its own, even inlined, it slows this one by a tenth.
-        if counts[N_QUERIES] >= budget:
-            continue
-        if query != ALL and draws[t] >= query_probability(query, p, delta, rate):
-            continue
-        counts[N_QUERIES] += 1
-        if trace.shape[0] > 0:
-            trace[t, 1] = 0.0
-        target = y[i]
-        loss = loss_of(rule, target, p)
-        if loss == 0.0:
-            continue
-        losses += loss
-        counts[N_MISTAKES] += is_mistake(rule, target, p)
-        sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
-        tau = step(rule.variant, loss, sqnorm, C[i])
-        size += tau * np.sqrt(sqnorm)
-        if tau == 0.0:
-            if sqnorm == 0.0 and not is_zero(data, indptr, base, i):
-                size = np.nan
-            continue
-        counts[N_UPDATES] += 1
-        if trace.shape[0] > 0:
-            trace[t, 1] = tau
-        move = tau * direction(rule, target, p)
-        add(data, indices, indptr, base, i, step_one, move, w)
-        if drift.shape[0] > 0:
-            late = move * (counts[N_SEEN] - 1)
-            size += abs(late) * np.sqrt(sqnorm)
-            add(data, indices, indptr, base, i, step_one, late, drift)
-    return size, losses
-
-
-@njit(**COMPILED, nogil=True)
-def learn_multiclass(rows, y, order, C, rule, asking, state, trace):
-    """One pass of multiclass PA; ``y`` holds class indices; see `run` (Crammer et al., section 7).
-
-    The right class is set against the highest-scoring wrong one; both move, so the squared norm counts twice.
-    """
-    data, indices, indptr, base, norm_one, step_one = rows
-    query, draws, delta, rate, budget = asking
-    W, drift, counts = state
-    lanes = np.empty((5, W.shape[1]))
-    scores = lanes[4]
-    size = losses = 0.0
-    for t in range(order.shape[0] if order.shape[0] > 0 else y.shape[0]):
-        i = order[t] if order.shape[0] > 0 else t
-        score_classes(data, indices, indptr, base, i, W, lanes)
-        first, second, finite = best_two(scores)
-        size += finite
-        p = scores[first] - scores[second]
-        if trace.shape[0] > 0:
-            trace[t, 0] = p
-            trace[t, 1] = np.nan
-        counts[N_SEEN] += 1
-        if counts[N_QUERIES] >= budget:
-            continue
-        if query != ALL and draws[t] >= query_probability(query, p, delta, rate):
-            continue
-        counts[N_QUERIES] += 1
-        if trace.shape[0] > 0:
-            trace[t, 1] = 0.0
-        right = int(y[i])
-        wrong = second if first == right else first
-        margin = scores[right] - scores[wrong]
-        loss = loss_of(rule, 1.0, margin)
-        if loss == 0.0:
-            continue
-        losses += loss
-        counts[N_MISTAKES] += first != right
-        sqnorm = 2.0 * squared_norm(data, indices, indptr, base, i, norm_one)
-        tau = step(rule.variant, loss, sqnorm, C[i])
-        size += tau * np.sqrt(sqnorm)
-        if tau == 0.0:
-            if sqnorm == 0.0 and not is_zero(data, indptr, base, i):
-                size = np.nan
-            continue
-        counts[N_UPDATES] += 1
-        if trace.shape[0] > 0:
-            trace[t, 1] = tau
-        move = tau * direction(rule, 1.0, margin)
-        add(data, indices, indptr, base, i, step_one, move, W[:, right])
-        add(data, indices, indptr, base, i, step_one, -move, W[:, wrong])
-        if drift.shape[1] > 0:
-            late = move * (counts[N_SEEN] - 1)
-            size += abs(late) * np.sqrt(sqnorm)
-            add(data, indices, indptr, base, i, step_one, late, drift[:, right])
-            add(data, indices, indptr, base, i, step_one, -late, drift[:, wrong])
-    return size, losses
-
-
-@njit(**COMPILED, nogil=True)
-def learn_one_vs_rest(rows, y, order, C, rule, asking, state, trace):
-    """One pass of as many two-class learners as there are classes, each against the rest; see `run`.
-
-    An example counts as an update if it moved the weights of any class, and its ``tau`` on record is that of its own.
-    """
-    data, indices, indptr, base, norm_one, step_one = rows
-    query, draws, delta, rate, budget = asking
-    W, drift, counts = state
-    lanes = np.empty((5, W.shape[1]))
-    scores = lanes[4]
-    size = losses = 0.0
-    for t in range(order.shape[0] if order.shape[0] > 0 else y.shape[0]):
-        i = order[t] if order.shape[0] > 0 else t
-        score_classes(data, indices, indptr, base, i, W, lanes)
-        first, second, finite = best_two(scores)
-        size += finite
-        p = scores[first] - scores[second]
-        if trace.shape[0] > 0:
-            trace[t, 0] = p
-            trace[t, 1] = np.nan
-        counts[N_SEEN] += 1
-        if counts[N_QUERIES] >= budget:
-            continue
-        if query != ALL and draws[t] >= query_probability(query, p, delta, rate):
-            continue
-        counts[N_QUERIES] += 1
-        right = int(y[i])
-        counts[N_MISTAKES] += first != right
-        if trace.shape[0] > 0:
-            trace[t, 1] = 0.0
-        sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
-        moved = False
-        for k in range(W.shape[1]):
-            side = 1.0 if k == right else -1.0
-            loss = loss_of(rule, side, scores[k])
-            losses += loss
-            tau = step(rule.variant, loss, sqnorm, C[i])
-            size += tau * np.sqrt(sqnorm)
-            if loss > 0.0 and sqnorm == 0.0 and not is_zero(data, indptr, base, i):
-                size = np.nan
-            if tau == 0.0:
-                continue
-            moved = True
-            if trace.shape[0] > 0 and side > 0.0:
-                trace[t, 1] = tau
-            move = tau * direction(rule, side, scores[k])
-            add(data, indices, indptr, base, i, step_one, move, W[:, k])
-            if drift.shape[1] > 0:
-                late = move * (counts[N_SEEN] - 1)
-                size += abs(late) * np.sqrt(sqnorm)
-                add(data, indices, indptr, base, i, step_one, late, drift[:, k])
-        counts[N_UPDATES] += moved
-    return size, losses
-
-
-# ---------------------------------------------------------------- mini-batches
-
-
-def learn_batches(rows, y, order, C, rule, asking, state, trace, batch_size):
-    """One pass over groups of ``batch_size`` rows, the last maybe shorter; see `run`.
-
-    A group's scores, queries and mistakes come from the weights before its update. Only the examples asked for enter
-    the problem. Two classes give the constraint with ``side = y``; more have the right class and the highest-scoring
-    wrong one; regression with a tube has two constraints, one for each wall.
+def run_slice(rows, examples, way, state):
+    """Make one pass over rows, whatever their number, with memory for class scores and batches.
 
     Large problems can take minutes. A thread of its own then works on them, and is told to stop if this one is
     interrupted.
     """
-    n, n_classes = len(order) or len(y), state.weights.shape[1]
-    batch = make_batch(min(batch_size, max(1, n)) * n_walls(rule))
-    lanes = np.empty((5, n_classes)) if n_classes > 1 else None
-    inequalities, equations = (None, True) if is_equation(rule.variant) else (True, None)
-    how = C, rule, asking, state, trace, batch_size, n_walls(rule), batch, lanes, inequalities, equations
-    if n * len(batch.L) ** 2 < AT_ONCE // (1 if equations is None else 4):  # eigenvectors take longer
-        return learn_groups(rows, y, order, *how)
-    learn_groups(rows, y[:0], IN_ORDER, *how)  # no rows: all it does is compile, here, where that can be interrupted
+    n, n_outputs = len(examples.order) or len(examples.y), state.weights.shape[1]
+    lanes = np.empty((5, n_outputs)) if n_outputs > 1 else None
+    one_vs_rest = True if way.one_vs_rest and n_outputs > 1 else None
+    how = way.rule, way.asking, state, lanes, one_vs_rest
+    if way.batch_size == 1:
+        return learn(rows, examples, *how, None)
+    group = make_group(min(way.batch_size, max(n, 2)), way.rule)
+    if n * len(group.batch.L) ** 2 < AT_ONCE // (4 if group.equations else 1):  # eigenvectors take longer
+        return learn(rows, examples, *how, group)
+    learn(rows, examples._replace(y=examples.y[:0], order=IN_ORDER), *how, group)  # no rows: compiles, interruptibly
     with ThreadPoolExecutor(1) as thread:
         try:
-            return thread.submit(learn_groups, rows, y, order, *how).result()
+            return thread.submit(learn, rows, examples, *how, group).result()
         finally:
-            batch.s[STOP] = 1
+            group.batch.s[STOP] = 1
+
+
+def make_group(size, rule):
+    """Return memory for batches of ``size`` rows."""
+    walls, equations = n_walls(rule), is_equation(rule.variant)
+    return Group(size, walls, make_batch(size * walls), None if equations else True, True if equations else None)
+
+
+# ---------------------------------------------------------------- the mean of the weights
+
+
+@njit(**INLINED)
+def entry(before):
+    """The factor with which a move enters ``drift``, where ``before`` examples have counted in the mean already.
+
+    >>> entry(3)
+    3
+    """
+    return before
+
+
+def mean(last, drift, counts):
+    """Return the mean of the weights after each of ``T`` examples, or the last ones if there is no ``drift``.
+
+    The mean is ``w_{T+1} - drift / T``, with ``drift = sum (t - 1) (w_{t+1} - w_t)``.
+
+    >>> mean(np.array([[3.0]]), np.array([[4.0]]), np.array([0, 0, 0, 0, 0, 2])).tolist()
+    [[1.0]]
+    """
+    return last - drift / max(int(counts[N_AVERAGED]), 1) if drift.shape[1] else last
+
+
+# ---------------------------------------------------------------- the loop
 
 
 @njit(**COMPILED, nogil=True)
-def learn_groups(rows, y, order, C, rule, asking, state, trace, batch_size, walls, batch, lanes, inequalities,
-                 equations):  # fmt: skip
-    """`learn_batches` with memory to write on.
+def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
+    """One pass; see `run`.
 
-    Two classes and regression have no ``lanes``, and a batch is a problem of either ``inequalities`` or ``equations``.
-    What does not apply is None, and the compiler drops what it stands for.
+    ``lanes`` of shape (5, n_classes) is memory for the scores of several classes. They are one problem, in which the
+    right class is set against the highest-scoring wrong one; both move, so the squared norm counts twice (Crammer et
+    al., section 7). Or, ``one_vs_rest``, as many problems as there are classes. An example then counts as an update if
+    any class moved, and its ``tau`` on record is that of its own.
+
+    Scores, queries and mistakes in a ``group`` come from the weights before its update, and only the examples asked
+    for enter its problem.
     """
-    data, indices, indptr, base, _, _ = rows
+    data, indices, indptr, base, norm_one, step_one = rows
+    y, C, order, trace = examples
     query, draws, delta, rate, budget = asking
-    W, _, counts = state
-    _, _, x, s = batch
-    w = W.ravel()  # the only column, of two classes and of regression
+    W, drift, counts = state
+    w, v = W.ravel(), drift.ravel()  # the only column, of two classes and of regression
+    sentinel = losses = sqnorm = 0.0
     n = order.shape[0] if order.shape[0] > 0 else y.shape[0]
-    size = losses = 0.0
-    for start in range(0, n, batch_size):
-        before, suffered, m = counts[N_SEEN], 0.0, np.int64(0)
-        for t in range(start, min(start + batch_size, n)):
+    n_problems, right = 1, 0
+    together = max(n, 1)  # rows between two looks at the group
+    if one_vs_rest is not None:
+        n_problems = W.shape[1]
+    if group is not None:
+        together = group.size
+    for start in range(0, n, together):
+        before, suffered, m = counts[N_AVERAGED], 0.0, np.int64(0)
+        for t in range(start, min(start + together, n)):
             i = order[t] if order.shape[0] > 0 else t
             if lanes is None:
                 p = score(data, indices, indptr, base, i, w)
-                size += p - p
+                sentinel += p - p
             else:
                 score_classes(data, indices, indptr, base, i, W, lanes)
                 first, second, finite = best_two(lanes[4])
-                size += finite
                 p = lanes[4, first] - lanes[4, second]
+                sentinel += finite
             if trace.shape[0] > 0:
                 trace[t, 0] = p
                 trace[t, 1] = np.nan
+            if group is None:
+                before = counts[N_AVERAGED]
             counts[N_SEEN] += 1
-            if counts[N_QUERIES] >= budget:
-                continue
-            if query != ALL and draws[t] >= query_probability(query, p, delta, rate):
+            counts[N_AVERAGED] += 1
+            if not is_asked(query, draws, delta, rate, budget, counts, t, p):
                 continue
             counts[N_QUERIES] += 1
             if trace.shape[0] > 0:
                 trace[t, 1] = 0.0
             if lanes is None:
                 target = y[i]
-                counts[N_MISTAKES] += is_mistake(rule, target, p)
             else:
                 right, target = int(y[i]), 1.0
                 wrong = second if first == right else first
                 p = lanes[4, right] - lanes[4, wrong]
                 counts[N_MISTAKES] += first != right
-                s[RIGHT, m], s[WRONG, m] = right, wrong
-            suffered += loss_of(rule, target, p)
-            m = put_constraints(rule, walls, i, t, C[i], target, p, x, s, m)
-        if suffered > 0.0:
+            if group is not None:
+                if lanes is None:
+                    counts[N_MISTAKES] += is_mistake(rule, target, p)
+                else:
+                    group.batch.s[RIGHT, m], group.batch.s[WRONG, m] = right, wrong
+                suffered += loss_of(rule, target, p)
+                m = put_constraints(rule, group.walls, i, t, C[i], target, p, group.batch.x, group.batch.s, m)
+                continue
+            if one_vs_rest is not None:
+                sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
+            moved = False
+            for k in range(n_problems):
+                column = right
+                if one_vs_rest is not None:
+                    column, target, p = k, 1.0 if k == right else -1.0, lanes[4, k]
+                loss = loss_of(rule, target, p)
+                if loss == 0.0:
+                    continue
+                losses += loss
+                if lanes is None:
+                    counts[N_MISTAKES] += is_mistake(rule, target, p)
+                if one_vs_rest is None:
+                    sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
+                    if lanes is not None:
+                        sqnorm *= 2.0
+                tau = step(rule.variant, loss, sqnorm, C[i])
+                sentinel += tau * np.sqrt(sqnorm)
+                if tau == 0.0:
+                    if sqnorm == 0.0 and not is_zero(data, indptr, base, i):
+                        sentinel = np.nan
+                    continue
+                moved = True
+                if trace.shape[0] > 0 and column == right:
+                    trace[t, 1] = tau
+                move = tau * direction(rule, target, p)
+                late = move * entry(before)
+                if lanes is None:
+                    add(data, indices, indptr, base, i, step_one, move, w)
+                else:
+                    add(data, indices, indptr, base, i, step_one, move, W[:, column])
+                    if one_vs_rest is None:
+                        add(data, indices, indptr, base, i, step_one, -move, W[:, wrong])
+                if drift.shape[1] == 0:
+                    continue
+                sentinel += abs(late) * np.sqrt(sqnorm)
+                if lanes is None:
+                    add(data, indices, indptr, base, i, step_one, late, v)
+                else:
+                    add(data, indices, indptr, base, i, step_one, late, drift[:, column])
+                    if one_vs_rest is None:
+                        add(data, indices, indptr, base, i, step_one, -late, drift[:, wrong])
+            counts[N_UPDATES] += moved
+        if group is not None:
             losses += suffered
-            size += take_step(rows, rule, state, trace, m, batch, before, lanes, inequalities, equations)
-    return size, losses
+            if suffered > 0.0:
+                sentinel += take_step(rows, rule, state, trace, m, group.batch, before, lanes, group.inequalities,
+                                      group.equations)  # fmt: skip
+    return sentinel, losses
+
+
+# ---------------------------------------------------------------- mini-batches
 
 
 @njit(**INLINED)
@@ -343,14 +300,14 @@ def put_constraints(rule, walls, i, t, C, target, p, x, s, m):
 def take_step(rows, rule, state, trace, m, batch, before, lanes, inequalities, equations):
     """Solve the problem of ``m`` constraints and move the weights; returns a number that is finite if all went well."""
     A, L, x, s = batch
-    size = fill_gram(rows, m, A, x, s, lanes)
+    sentinel = fill_gram(rows, m, A, x, s, lanes)
     if inequalities is not None:
         solve_inequalities(rule.variant, m, A, L, x, s)
     if equations is not None:
         solve_equations(rule.variant, m, A, L, x, s)
     if s[STOP, 0]:
-        return size
-    return size + apply(rows, state, trace, m, A, x, s, before, lanes)
+        return sentinel
+    return sentinel + apply(rows, state, trace, m, A, x, s, before, lanes)
 
 
 @njit(**INNER)
@@ -383,7 +340,7 @@ def apply(rows, state, trace, m, A, x, s, before, lanes):
     data, indices, indptr, base, _, step_one = rows
     W, drift, counts = state
     w, v = W.ravel(), drift.ravel()
-    size = 0.0
+    sentinel = 0.0
     for k in range(m):
         i, t, tau = s[ROW, k], s[WHEN, k], x[TAU, k]
         if tau == 0.0:
@@ -392,19 +349,19 @@ def apply(rows, state, trace, m, A, x, s, before, lanes):
         counts[N_UPDATES] += other == 0.0
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
-        step = x[STEP, k]
-        size += abs(step * max(1, before if drift.shape[1] > 0 else 1)) * np.sqrt(A[k, k])
-        move = x[SIDE, k] * step
+        move = x[SIDE, k] * x[STEP, k]
+        late = move * entry(before)
+        sentinel += max(abs(move), abs(late) if drift.shape[1] > 0 else 0.0) * np.sqrt(A[k, k])
         if lanes is None:
             add(data, indices, indptr, base, i, step_one, move, w)
             if drift.shape[1] > 0:
-                add(data, indices, indptr, base, i, step_one, move * before, v)
+                add(data, indices, indptr, base, i, step_one, late, v)
         else:
             for sign, column in ((1.0, s[RIGHT, k]), (-1.0, s[WRONG, k])):
                 add(data, indices, indptr, base, i, step_one, sign * move, W[:, column])
                 if drift.shape[1] > 0:
-                    add(data, indices, indptr, base, i, step_one, sign * move * before, drift[:, column])
-    return size
+                    add(data, indices, indptr, base, i, step_one, sign * late, drift[:, column])
+    return sentinel
 
 
 # ---------------------------------------------------------------- scores of new rows

@@ -17,12 +17,13 @@ import numpy as np
 from numba import njit
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from pa_lab.compiled import INLINED
-from pa_lab.undo import all_or_nothing
+from pa_lab.compiled import COMPILED, INLINED
 
 QUERIES = ("all", "margin", "random", "threshold")
 ALL, MARGIN, RANDOM, THRESHOLD = range(4)
-N_SEEN, N_UPDATES, N_MISTAKES, N_QUERIES, N_UNANSWERED = range(5)  # a learner's counters
+# A learner's counters. Rows that count in the mean of the weights are counted apart from those seen.
+N_SEEN, N_UPDATES, N_MISTAKES, N_QUERIES, N_UNANSWERED, N_AVERAGED = range(6)
+N_COUNTERS = 6
 NO_LIMIT = np.iinfo(np.int64).max
 NO_DRAWS = np.empty(0)
 
@@ -89,70 +90,12 @@ def query_probability(query, p, delta, rate):
     return 1.0
 
 
-class QueryMixin:
-    """`should_query` for a classifier with the parameters of `QUERY_CONSTRAINTS`.
+@njit(**COMPILED, forceinline=True)
+def is_asked(query, draws, delta, rate, budget, counts, t, p):
+    """Whether the label of the example ``t`` of a pass, with score ``p``, is asked for: the fields of `Asking` say.
 
-    The class has counters ``_counts``, set by ``_begin_counts()``, and random streams ``_rng(use)``. It gives
-    ``_rows(X, reset)``, the rows checked, and ``_query_scores(X)``, the scores the query rules look at: 0 before the
-    first label.
+    They come one by one, as a tuple of them doubles the time of a pass.
     """
-
-    def _validate_params(self):
-        super()._validate_params()
-        if self.query == "random" and self.query_rate is None:
-            raise ValueError("query='random' needs query_rate, the share of the labels to ask for; got None.")
-
-    def _asking(self):
-        """The query rule, without draws."""
-        budget = NO_LIMIT if self.label_budget is None else min(self.label_budget, NO_LIMIT)
-        return Asking(QUERIES.index(self.query), NO_DRAWS, float(self.delta), float(self.query_rate or 0.0), budget)
-
-    @all_or_nothing
-    def should_query(self, X):
-        """Say which of the next rows of the stream to ask the label of; their labels then go to ``partial_fit``.
-
-        The rows count as seen and the chosen ones as asked for, and the random draws move on, so that a row at a time
-        through ``should_query`` and, if asked, ``partial_fit(x, y, asked=True)`` gives the weights, counters and
-        averages of one ``fit``. Rows passed together are judged by the same weights. Works before the first label
-        too, when every score is 0.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The next examples.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_samples,)
-
-        Raises
-        ------
-        ValueError
-            On NaN, infinity, another number of features than before, or parameters out of range.
-
-        Examples
-        --------
-        >>> from pa_lab import PAClassifier
-        >>> model = PAClassifier(query="margin", label_budget=1)
-        >>> model.should_query([[1.0], [2.0]]).tolist()
-        [True, False]
-        >>> model.partial_fit([[1.0]], ["on"], classes=["off", "on"], asked=True).predict([[3.0]]).tolist()
-        ['on']
-        """
-        self._validate_params()
-        fresh = not hasattr(self, "_counts")
-        X = self._rows(X, reset=fresh, ensure_all_finite=True)
-        if fresh:
-            self._begin_counts()
-        rule = self._asking()
-        draws = np.zeros(X.shape[0]) if rule.query == ALL else self._rng("query").random(X.shape[0])
-        p = self._query_scores(X)
-        asked = np.array([
-            u < query_probability(rule.query, v, rule.delta, rule.rate) for u, v in zip(draws, p, strict=True)
-        ])  # fmt: skip
-        asked &= np.cumsum(asked) <= rule.budget - self._counts[N_QUERIES]
-        counts = self._counts.copy()
-        counts[N_SEEN] += len(asked)
-        counts[[N_QUERIES, N_UNANSWERED]] += asked.sum()
-        self._counts = counts
-        return asked
+    if counts[N_QUERIES] >= budget:
+        return False
+    return query == ALL or draws[t] < query_probability(query, p, delta, rate)

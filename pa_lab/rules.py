@@ -169,14 +169,16 @@ def step(variant, loss, sqnorm, C):
 
 
 @njit(**INLINED)
-def slack_price(variant, xi, C):
+def slack_price(variant, xi, loss, C):
     """What a slack ``xi`` costs in the objective: PA infinitely much, PA-I ``C xi``, PA-II and PALS ``C xi^2``.
 
-    >>> slack_price(PA1, 0.5, 4.0), slack_price(PA2, 0.5, 4.0)
-    (2.0, 1.0)
+    What rounding leaves of the ``loss`` before the step is no slack.
+
+    >>> slack_price(PA1, 0.5, 1.0, 4.0), slack_price(PA2, 0.5, 1.0, 4.0), slack_price(PA, 1e-16, 1.0, 4.0)
+    (2.0, 1.0, 0.0)
     """
     if variant == PA:
-        return np.inf if xi > 1e-9 else 0.0
+        return np.inf if xi > 1e-9 * loss else 0.0
     return C * xi if variant == PA1 else C * xi * xi
 
 
@@ -188,7 +190,7 @@ def step_cost(variant, loss, sqnorm, C):
     0.375
     """
     tau = step(variant, loss, sqnorm, C)
-    return 0.5 * tau * tau * sqnorm + slack_price(variant, max(0.0, loss - tau * sqnorm), C)
+    return 0.5 * tau * tau * sqnorm + slack_price(variant, max(0.0, loss - tau * sqnorm), loss, C)
 
 
 # ---------------------------------------------------------------- several examples at once

@@ -67,6 +67,8 @@ def main(argv=None):
         with only_run(root / "build"):
             notebooks = [] if options.compile else chosen_notebooks(root, options.only)
             parameters = {name: parsed(text) for name, text in options.parameter}
+            if options.campaign:
+                return run_campaign(root, notebooks)
             build(root, notebooks, options.only is None and not options.compile, parameters)
     except (BuildError, OSError) as error:
         print(f"\nerror: {error}", file=sys.stderr)
@@ -84,6 +86,7 @@ def command_line():
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--only", metavar="NN", help="run only the notebooks whose names start with NN")
     which.add_argument("--compile", action="store_true", help="run no notebook, compile from the published results")
+    parser.add_argument("--campaign", action="store_true", help="only store the campaign that PA_LAB_CAMPAIGN names")
     parser.add_argument("--mode", action="store_true", help="only say whether the real data is here")
     parser.add_argument(
         "-p",
@@ -152,6 +155,16 @@ def build(root, notebooks, full=True, parameters=None):
         print(f"{name:<32}{seconds:8.1f} s")
     written = [*(["notebooks/", "figures/", "report/results/"] if notebooks else []), PDF, WEB]
     print("Written:", ", ".join(str((target / name).relative_to(root)) for name in written))
+
+
+def run_campaign(root, notebooks):
+    """Run a notebook whose long experiment stores its rows in the project, and drop all else that it writes."""
+    settings = settings_of(notebooks)
+    if missing := missing_data(settings, fetch=True):
+        raise BuildError(f"a campaign needs the real data, and {missing}")
+    with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
+        run_all(settings, {}, Path(folder), stand_in=False)
+    return 0
 
 
 def chosen_notebooks(root, only=None):

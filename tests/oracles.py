@@ -1,4 +1,4 @@
-"""Slow, obvious references for the passive-aggressive (PA) family, written from the mathematics alone.
+"""Slow, obvious references for the passive-aggressive (PA) family: numerical solvers, and loops of `pa_lab.plain`.
 
 Symbols: `w` weights, `x` example, `y` label in {-1, +1} (or a real target), `p = w.x` score, `tau` step size,
 `C` aggressiveness, `epsilon` tube, `delta` query smoothing, `K` kernel. A variant is "PA", "PA-I", "PA-II" or
@@ -9,6 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import brentq, lsq_linear, minimize
+
+from pa_lab import plain
 
 VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
 
@@ -102,37 +104,18 @@ def primal_step(w, x, y, variant, C=1.0, epsilon=None):
     return primal_qp(w, [x, -x], [y - epsilon, -y - epsilon], [0, 0], variant, C)
 
 
-# ---------------------------------------------------------------- the closed forms, one example at a time
-
-
-def step_size(residual, norm2, variant, C=1.0):
-    """PA: l / n. PA-I: min(C, l / n). PA-II: l / (n + 1/(2C)). PALS: r / (n + 1/(2C)). l = max(0, r).
-
-    `residual` r is 1 - y p, |y - p| - epsilon, or (PALS regression) y - p; `norm2` n is the squared norm of
-    what tau multiplies, intercept included. Nothing moves when n = 0.
-    """
-    if norm2 == 0:
-        return 0.0
-    if variant == "PALS":
-        return residual / (norm2 + 1 / (2 * C))
-    loss = max(0.0, residual)
-    if variant == "PA":
-        return loss / norm2
-    if variant == "PA-I":
-        return min(C, loss / norm2)
-    return loss / (norm2 + 1 / (2 * C))
+# ---------------------------------------------------------------- `pa_lab.plain`, with the options of the learners
 
 
 def sign(p):
     """+1 if p > 0, else -1."""
-    return 1 if p > 0 else -1
+    return np.where(np.asarray(p) > 0, 1, -1)
 
 
 def stream(n, epochs=1, order=None):
     """Indices in the order seen; `order` is one permutation for every epoch, or a list of one per epoch."""
     order = np.arange(n) if order is None else np.asarray(order)
-    for epoch in range(epochs):
-        yield from (int(i) for i in (order[epoch] if order.ndim == 2 else order))
+    return np.concatenate([order[epoch] if order.ndim == 2 else order for epoch in range(epochs)])
 
 
 def extend(X, fit_intercept):
@@ -141,143 +124,90 @@ def extend(X, fit_intercept):
     return np.hstack([X, np.ones((len(X), 1))]) if fit_intercept else X
 
 
-def result(w, total, steps, fit_intercept, average, **counts):
-    """Split weights and their average (mean over the weights after every example) into w, b, avg_w, avg_b."""
-    mean = total / steps if steps else w
-    w, d = (mean if average else w), w.shape[-1] - bool(fit_intercept)
+def seen(X, y, fit_intercept, epochs, order):
+    """Rows with their constant, and targets, in the order seen."""
+    at = stream(len(X), epochs, order)
+    return extend(X, fit_intercept)[at], np.asarray(y)[at]
+
+
+def result(path, fit_intercept, average, **counts):
+    """Split the last and the average weights of a path into w, b, avg_w, avg_b; count the changes."""
+    mean, d = plain.average(path), path.shape[-1] - bool(fit_intercept)
+    w = mean if average else path[-1]
     b, avg_b = (w[..., d], mean[..., d]) if fit_intercept else (0.0 * w[..., 0], 0.0 * w[..., 0])
-    return {"w": w[..., :d], "b": b, "avg_w": mean[..., :d], "avg_b": avg_b, **counts}
+    moved = np.diff(path, axis=0, prepend=0 * path[:1]).reshape(len(path), -1).any(axis=1)
+    return {"w": w[..., :d], "b": b, "avg_w": mean[..., :d], "avg_b": avg_b, "n_updates": moved.sum(), **counts}
+
+
+def scores_before(path, X):
+    """The score of each example (of each class) under the weights that it found."""
+    found = np.concatenate([0 * path[:1], path[:-1]])
+    return np.array([w @ x for w, x in zip(found, X, strict=True)])
 
 
 def pa_binary(X, y, variant="PA-I", C=1.0, fit_intercept=True, epochs=1, **options):
-    """Online binary PA: w += tau y x, tau = step_size(1 - y p, ||x||^2 (+ 1), C c_y), c = (c_neg, c_pos).
-
-    `pa_active` with every label read; options: order, average, class_weight.
-    """
+    """`pa_active` with every label read; options: order, average, class_weight."""
     draws = np.zeros(epochs * len(X))
     return pa_active(X, y, draws, variant, C, rule="all", fit_intercept=fit_intercept, epochs=epochs, **options)
-
-
-def query_probability(p, rule, delta, query_rate):
-    """all: 1. margin: delta / (delta + |p|). random: query_rate. threshold: 1 if |p| <= delta, else 0."""
-    sure = {"all": 1.0, "threshold": float(abs(p) <= delta)}
-    return (sure | {"margin": delta / (delta + abs(p)), "random": query_rate})[rule]
 
 
 def pa_active(
     X, y, draws, variant="PA-I", C=1.0, delta=1.0, rule="margin", query_rate=0.5, label_budget=None,
     fit_intercept=True, epochs=1, order=None, average=False, class_weight=(1.0, 1.0),
 ):  # fmt: skip
-    """Online active PA: the label of step t is read, and PA applied, only if draws[t] < probability(p).
+    """`plain.active`; draws that say yes (-1) or no (1) make the other query rules and the budget of it.
 
-    Once `label_budget` labels are read, no more are. `n_mistakes` counts over all examples seen, as an
-    observer would; `n_mistakes_queried` over those whose label was read; both before the update.
+    `n_mistakes` counts over all examples seen, `n_mistakes_queried` over those whose label was read.
     """
-    X = extend(X, fit_intercept)
-    w, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    taus, losses, queried, n_updates, n_mistakes, n_mistakes_queried = [], [], [], 0, 0, 0
-    for t, i in enumerate(stream(len(X), epochs, order)):
-        x, p = X[i], float(np.dot(w, X[i]))
-        residual, tau = 1 - y[i] * p, 0.0
-        may_ask = label_budget is None or len(queried) < label_budget
-        n_mistakes += sign(p) != y[i]
-        if may_ask and (rule == "all" or draws[t] < query_probability(p, rule, delta, query_rate)):
-            queried.append(t)
-            n_mistakes_queried += sign(p) != y[i]
-            tau = step_size(residual, np.dot(x, x), variant, C * class_weight[1 if y[i] > 0 else 0])
-            n_updates += tau != 0
-            w = w + tau * y[i] * x
-        taus.append(tau)
-        losses.append(max(0.0, residual))
-        total = total + w
-    counts = {"n_updates": n_updates, "n_mistakes": n_mistakes, "n_mistakes_queried": n_mistakes_queried}
-    counts |= {
-        "n_queries": len(queried),
-        "queried": queried,
-        "taus": np.array(taus),
-        "losses": np.array(losses),
-    }
-    return result(w, total, len(taus), fit_intercept, average, **counts)
+    X, y = seen(X, y, fit_intercept, epochs, order)
+    C = C * np.where(y > 0, class_weight[1], class_weight[0])
+    if rule != "margin":  # delta / (delta + |p|) is at least 1/2 where |p| <= delta
+        draws = {"all": -1.0, "random": np.where(draws < query_rate, -1.0, 1.0), "threshold": np.nextafter(0.5, 0)}[
+            rule
+        ]
+    draws = np.array(np.broadcast_to(draws, len(X)))
+    path, asked = plain.active(X, y, draws, delta, C, variant)
+    if label_budget is not None and asked.sum() > label_budget:
+        draws[np.flatnonzero(asked)[label_budget] :] = 1.0
+        path, asked = plain.active(X, y, draws, delta, C, variant)
+    wrong = sign(scores_before(path, X)) != y
+    counts = {"n_mistakes": wrong.sum(), "n_mistakes_queried": wrong[asked].sum(), "n_queries": asked.sum()}
+    return result(path, fit_intercept, average, **counts, queried=np.flatnonzero(asked).tolist())
 
 
 def pa_regression(X, y, variant="PA-I", C=1.0, epsilon=0.1, fit_intercept=True, epochs=1, order=None, average=False):
-    """Online PA regression: w += tau sign(y - p) x, tau = step_size(|y - p| - epsilon, ...).
-
-    PALS has no tube: w += tau x, tau = (y - p) / (n + 1/(2C)). `taus` holds the signed coefficient of x;
-    `losses` is max(0, |y - p| - epsilon) before the update.
-    """
-    X = extend(X, fit_intercept)
-    w, total, taus, losses = np.zeros(X.shape[1]), np.zeros(X.shape[1]), [], []
-    for i in stream(len(X), epochs, order):
-        x, error = X[i], y[i] - float(np.dot(w, X[i]))
-        if variant == "PALS":
-            tau = step_size(error, np.dot(x, x), variant, C)
-        else:
-            tau = step_size(abs(error) - epsilon, np.dot(x, x), variant, C) * sign(error)
-        w = w + tau * x
-        taus.append(tau)
-        losses.append(max(0.0, abs(error) - epsilon))
-        total = total + w
-    counts = {"n_updates": int(np.count_nonzero(taus)), "taus": np.array(taus), "losses": np.array(losses)}
-    return result(w, total, len(taus), fit_intercept, average, **counts)
+    """`plain.linear` with a tube; PALS has none."""
+    X, y = seen(X, y, fit_intercept, epochs, order)
+    epsilon = 0.0 if variant == "PALS" else epsilon
+    return result(plain.linear(X, y, C, variant, plain.tube, epsilon=epsilon), fit_intercept, average)
 
 
 def pa_multiclass(
     X, y, n_classes, variant="PA-I", C=1.0, fit_intercept=True, epochs=1, order=None, average=False,
     class_weight=None,
 ):  # fmt: skip
-    """Single-label multiclass PA, one prototype w_k per class; y in 0 .. n_classes - 1.
+    """`plain.multiclass`; y in 0 .. n_classes - 1, and the prediction is the lowest-index argmax."""
+    X, y = seen(X, y, fit_intercept, epochs, order)
+    C = C * (np.ones(n_classes) if class_weight is None else np.asarray(class_weight))[y]
+    path = plain.learn(plain.multiclass, np.zeros((n_classes, X.shape[1])), list(zip(X, y, strict=True)), C, variant)
+    return result(path, fit_intercept, average, n_mistakes=(scores_before(path, X).argmax(axis=1) != y).sum())
 
-    s is the right class, r the highest-scoring wrong one (ties: lowest index); residual 1 - (w_s.x - w_r.x);
-    w_s += tau x, w_r -= tau x, so the squared norm is 2 ||x||^2. The prediction is the lowest-index argmax.
+
+def pa_kernel(K, y, variant="PA-I", C=1.0, epsilon=None, epochs=1, average=False, class_weight=(1.0, 1.0)):
+    """`plain.kernel`; given epsilon, regression.
+
+    `support` lists example indices in the order they entered (each once), `coef` their coefficients, `avg_coef` the
+    mean coefficients over all steps, `scores` those of each step before the update.
     """
-    X = extend(X, fit_intercept)
-    weight = np.ones(n_classes) if class_weight is None else class_weight
-    W, total, taus, n_mistakes = np.zeros((n_classes, X.shape[1])), np.zeros((n_classes, X.shape[1])), [], 0
-    for i in stream(len(X), epochs, order):
-        x, s = X[i], int(y[i])
-        scores = [float(np.dot(W[k], x)) for k in range(n_classes)]
-        n_mistakes += scores.index(max(scores)) != s
-        r = max((k for k in range(n_classes) if k != s), key=lambda k: (scores[k], -k))
-        tau = step_size(1 - (scores[s] - scores[r]), 2 * np.dot(x, x), variant, C * weight[s])
-        W[s] += tau * x
-        W[r] -= tau * x
-        taus.append(tau)
-        total = total + W
-    counts = {"n_updates": int(np.count_nonzero(taus)), "n_mistakes": n_mistakes, "taus": np.array(taus)}
-    return result(W, total, len(taus), fit_intercept, average, **counts)
-
-
-# ---------------------------------------------------------------- kernel expansion
-
-
-def pa_kernel(
-    K_func, X, y, variant="PA-I", C=1.0, epsilon=None, epochs=1, order=None, average=False,
-    class_weight=(1.0, 1.0),
-):  # fmt: skip
-    """Kernel PA: p = sum_i a_i K(x_i, x), then a_t += tau y; given epsilon, regression: tau sign(y - p).
-
-    tau = step_size(residual, K(x, x), ...). No intercept. `support` lists example indices in the order they
-    entered (each once), `coef` their coefficients, `avg_coef` the mean coefficients over all steps.
-    """
-    a, total, scores, n_mistakes, n_updates = {}, {}, [], 0, 0
-    for i in stream(len(X), epochs, order):
-        x, p = X[i], sum(a_j * K_func(X[j], X[i]) for j, a_j in a.items())
-        side, residual, weight = float(y[i]), 1 - y[i] * p, class_weight[1 if y[i] > 0 else 0]
-        if epsilon is not None:
-            side, weight = (1.0 if variant == "PALS" else sign(y[i] - p)), 1.0
-            residual = y[i] - p if variant == "PALS" else abs(y[i] - p) - epsilon
-        tau = step_size(residual, K_func(x, x), variant, C * weight)
-        if tau != 0:
-            a[i] = a.get(i, 0.0) + tau * side
-        for j in a:
-            total[j] = total.get(j, 0.0) + a[j]
-        scores.append(p)
-        n_updates += tau != 0
-        n_mistakes += epsilon is None and sign(p) != y[i]
-    coef, avg_coef = np.array(list(a.values())), np.array([total[j] for j in a]) / max(1, len(scores))
-    counts = {"n_updates": n_updates, "n_mistakes": n_mistakes, "scores": np.array(scores)}
-    return {"support": list(a), "coef": avg_coef if average else coef, "avg_coef": avg_coef, **counts}
+    at = stream(len(y), epochs)
+    K, y = np.asarray(K)[np.ix_(at, at)], np.asarray(y)[at]
+    C = C * np.where(y > 0, class_weight[1], class_weight[0]) if epsilon is None else C
+    tube = {"epsilon": 0.0 if variant == "PALS" else epsilon, "loss": plain.tube}
+    a = plain.kernel(K, y, C, variant, **({} if epsilon is None else tube))
+    support, scores = list(dict.fromkeys(at[a != 0].tolist())), np.tril(K, -1) @ a
+    coef, mean = (np.array([part[at == i].sum() for i in support]) for part in (a, plain.average_coefficients(a)))
+    counts = {"n_updates": np.count_nonzero(a), "n_mistakes": (sign(scores) != y).sum(), "scores": scores}
+    return {"support": support, "coef": mean if average else coef, "avg_coef": mean, **counts}
 
 
 # ---------------------------------------------------------------- mini-batches
@@ -368,7 +298,7 @@ def pa_batch(X, y, variant="PA-I", C=1.0, fit_intercept=True, batch_size=1, epoc
     for _ in range(epochs):
         for start in range(0, len(X), batch_size):
             Xb, yb = X[start : start + batch_size], y[start : start + batch_size]
-            n_mistakes += sum(sign(np.dot(w, x)) != label for x, label in zip(Xb, yb, strict=True))
+            n_mistakes += (sign(Xb @ w) != yb).sum()
             w, tau = batch_step(w, Xb, yb, variant, C * np.where(yb > 0, class_weight[1], class_weight[0]))
             taus.extend(tau)
     b = w[-1] if fit_intercept else 0.0
@@ -378,68 +308,6 @@ def pa_batch(X, y, variant="PA-I", C=1.0, fit_intercept=True, batch_size=1, epoc
         "n_mistakes": n_mistakes,
         "taus": np.array(taus),
     }
-
-
-# ---------------------------------------------------------------- a budget on the expansion
-
-
-def budget_objective(change, p_t, K, y_t, C):
-    """1/2 ||f - f_t||^2 + C max(0, 1 - y_t f(x_t)), where f - f_t = sum_i change_i K(x_i, .), t last."""
-    return 0.5 * max(0.0, change @ K @ change) + C * max(0.0, 1 - y_t * (p_t + K[-1] @ change))
-
-
-def budget_support(policy, K, r, include_new=False):
-    """Which coefficients may change when r goes. removal: t; nearest: t and r's neighbour; projection: all.
-
-    The neighbour minimises K_rr - 2 K_rj + K_jj over the old support vectors (with `include_new`: t as well);
-    r itself never counts, so when r = t, removal changes nothing and nearest only t's neighbour.
-    """
-    t = len(K) - 1
-    if policy == "projection":
-        return [i for i in range(t + 1) if i != r]
-    V = {t}
-    if policy == "nearest":
-        others = [j for j in range(t + 1 if include_new else t) if j != r]
-        V |= {min(others, key=lambda j: K[r, r] - 2 * K[r, j] + K[j, j])} if others else set()
-    return sorted(V - {r})
-
-
-def budget_candidates(K, V, r, alpha_r, p_t, y_t, C):
-    """The three places the optimum over beta can be: no loss (tau = 0), full step (tau = C), loss exactly 0.
-
-    1/2 || -alpha_r k_r + sum_V beta_i k_i ||^2 + C hinge is stationary at K_VV beta = alpha_r K_Vr + tau y K_Vt
-    with tau = 0, tau = C, or tau from the extra equation y f(x_t) = 1. Every beta is allowed, so the lowest
-    objective among them is the minimum.
-    """
-    K_VV, K_Vt, goal = K[np.ix_(V, V)], y_t * K[V, -1], alpha_r * K[V, r]
-    kink = np.block([[K_VV, -K_Vt[:, None]], [K_Vt[None, :], np.zeros((1, 1))]])
-    right = np.r_[goal, 1 - y_t * (p_t - alpha_r * K[-1, r])]
-    yield np.linalg.lstsq(K_VV, goal)[0]
-    yield np.linalg.lstsq(K_VV, goal + C * K_Vt)[0]
-    yield np.linalg.lstsq(kink, right)[0][:-1]
-
-
-def budget_step(K, alpha, y_t, C, policy, include_new=False):
-    """Budgeted PA-I (Wang and Vucetic) by trying every removal r, the new example t included.
-
-    min_{r, beta} 1/2 ||f - f_t||^2 + C max(0, 1 - y_t f(x_t)), f = f_t - alpha_r k_r + sum_V beta_i k_i.
-    K is the Gram matrix of the old support vectors and, last, t; alpha the old coefficients (t has 0).
-    Returns dict(r, objective, coef, objectives, coefs): len(coef) = len(K), coef[r] = 0; lists run over r.
-    """
-    K, alpha = np.asarray(K, float), np.append(np.asarray(alpha, float), 0.0)
-    p_t, objectives, coefs = float(K[-1] @ alpha), [], []
-    for r in range(len(K)):
-        V, options = budget_support(policy, K, r, include_new), []
-        for beta in budget_candidates(K, V, r, alpha[r], p_t, y_t, C) if V else [np.zeros(0)]:
-            change = np.zeros(len(K))
-            change[r], change[V] = -alpha[r], beta
-            options.append((budget_objective(change, p_t, K, y_t, C), change))
-        value, change = min(options, key=lambda option: option[0])
-        objectives.append(value)
-        coefs.append(alpha + change)
-        coefs[-1][r] = 0.0
-    r = int(np.argmin(objectives))
-    return {"r": r, "objective": objectives[r], "coef": coefs[r], "objectives": objectives, "coefs": coefs}
 
 
 ONLINE = "an online learner moves once for a row of weight 2 and twice for a repeated one, as SGDClassifier does"

@@ -8,8 +8,8 @@ from sklearn.exceptions import NotFittedError
 
 from oracles import pa_active
 from pa_lab import KernelPAClassifier, PAClassifier
-from pa_lab.passes import IN_ORDER, NO_TRACE, State, learn_multiclass, learn_two
-from pa_lab.queries import MARGIN, NO_LIMIT, QUERIES, RANDOM, THRESHOLD, Asking, query_probability
+from pa_lab.passes import IN_ORDER, NO_TRACE, Examples, State, learn
+from pa_lab.queries import MARGIN, N_COUNTERS, NO_LIMIT, QUERIES, RANDOM, THRESHOLD, Asking, query_probability
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
 from pa_lab.study.experiments import trace
@@ -68,25 +68,25 @@ def test_equal_to_the_plain_loop(variant, rule):
 def test_no_label_is_read_unasked(rule, n_classes, sparse):
     X, y = stream(80, n_classes)
     codes = (2 * y - 1 if n_classes == 2 else y).astype(float)
-    loop = learn_two if n_classes == 2 else learn_multiclass
     rows = make_rows(sp.csr_array(X) if sparse else X, 1.0)
     asking = Asking(QUERIES.index(rule["query"]), draws_of(0, 80), rule.get("delta", 1.0),
                     rule.get("query_rate", 0.0), rule.get("label_budget", NO_LIMIT))  # fmt: skip
 
     def run(function, labels, record):
-        W, counts = np.zeros((5, 1 if n_classes == 2 else n_classes)), np.zeros(5, dtype=np.int64)
-        state = State(W, np.empty((5, 0)), counts)
-        function(rows, labels, IN_ORDER, np.ones(80), make_rule("PA-I"), asking, state, record)
+        W, counts = np.zeros((5, 1 if n_classes == 2 else n_classes)), np.zeros(N_COUNTERS, dtype=np.int64)
+        state, examples = State(W, np.empty((5, 0)), counts), Examples(labels, np.ones(80), IN_ORDER, record)
+        lanes = None if n_classes == 2 else np.empty((5, n_classes))
+        function(rows, examples, make_rule("PA-I"), asking, state, lanes, None, None)
         return W
 
     record = np.zeros((80, 2))
-    expected = run(loop, codes, record)
+    expected = run(learn, codes, record)
     asked = np.flatnonzero(~np.isnan(record[:, 1]))
     guarded = Guarded(codes, asked)
-    np.testing.assert_allclose(run(loop.py_func, guarded, NO_TRACE), expected, atol=1e-12)
+    np.testing.assert_allclose(run(learn.py_func, guarded, NO_TRACE), expected, atol=1e-12)
     assert guarded.read == asked.tolist()
     with pytest.raises(AssertionError, match="read unasked"):
-        run(loop.py_func, Guarded(codes, asked[:-1]), NO_TRACE)
+        run(learn.py_func, Guarded(codes, asked[:-1]), NO_TRACE)
 
 
 def surprise(steps, probability):

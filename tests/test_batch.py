@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import oracles
 from pa_lab import PAClassifier, PARegressor
 from pa_lab.batch import solve
-from pa_lab.passes import IN_ORDER, State, learn_batches, learn_multiclass, learn_two
-from pa_lab.queries import ASK_ALL, N_UPDATES
+from pa_lab.passes import IN_ORDER, Examples, State, learn, make_group
+from pa_lab.queries import ASK_ALL, N_COUNTERS, N_UPDATES
 from pa_lab.rows import make_gram_rows, make_rows
 from pa_lab.rules import PA1, PA2, PALS, VARIANTS, make_rule, step
 from pa_lab.study.datasets import load
@@ -177,8 +177,8 @@ def test_least_squares_meet_their_condition_where_rows_depend_on_each_other(kern
     expected, _, loss = oracles.batch_least_squares(w, X, y, C)
     W, trace = np.r_[np.zeros(n) if kernel else w, 0.0][:, np.newaxis], np.zeros((n, 2))
     rows = make_gram_rows(X @ X.T, np.zeros((n, 1))) if kernel else make_rows(X)
-    state = State(W, np.empty((len(W), 0)), np.zeros(5, np.int64))
-    learn_batches(rows, y, IN_ORDER, C, make_rule("PALS"), ASK_ALL, state, trace, n)
+    state, rule = State(W, np.empty((len(W), 0)), np.zeros(N_COUNTERS, np.int64)), make_rule("PALS")
+    learn(rows, Examples(y, C, IN_ORDER, trace), rule, ASK_ALL, state, None, None, make_group(n, rule))
     reached = [Fraction(v) for v in W[:-1, 0].tolist()]
     if kernel:
         reached = [sum(a * Fraction(v) for a, v in zip(reached, column, strict=True)) for column in X.T.tolist()]
@@ -283,13 +283,14 @@ def stream(n=90, d=7, seed=0):
     return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1, -1)
 
 
-def run(loop, X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch=(), average=True):
-    """One pass of a compiled loop: weights, drift, counters and trace."""
-    W, counts, trace = np.zeros((X.shape[1] + 1, classes)), np.zeros(5, np.int64), np.zeros((len(y), 2))
+def run(X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch_size=None, average=True):
+    """One pass of the compiled loop: weights, drift, counters and trace."""
+    W, counts, trace = np.zeros((X.shape[1] + 1, classes)), np.zeros(N_COUNTERS, np.int64), np.zeros((len(y), 2))
     drift = np.zeros_like(W) if average else np.empty((len(W), 0))
     asking = ASK_ALL if draws is None else ASK_ALL._replace(query=query, draws=draws)
-    loop(make_rows(X, 1.0), y.astype(float), IN_ORDER, np.full(len(y), 0.4), make_rule(variant, epsilon), asking,
-         State(W, drift, counts), trace, *batch)  # fmt: skip
+    examples, rule = Examples(y.astype(float), np.full(len(y), 0.4), IN_ORDER, trace), make_rule(variant, epsilon)
+    lanes, group = np.empty((5, classes)) if classes > 1 else None, make_group(batch_size, rule) if batch_size else None
+    learn(make_rows(X, 1.0), examples, rule, asking, State(W, drift, counts), lanes, None, group)
     return W, drift, counts, np.abs(trace)
 
 
@@ -303,8 +304,8 @@ def test_batches_of_one_are_the_single_steps(variant, task):
     if task == "query":
         options = {"query": 1, "draws": np.random.default_rng(2).random(len(y))}
     for rows in (X, sp.csr_matrix(X)):
-        single = run(learn_multiclass if task == "many" else learn_two, rows, y, variant, **options)
-        batched = run(learn_batches, rows, y, variant, batch=(1,), **options)
+        single = run(rows, y, variant, **options)
+        batched = run(rows, y, variant, batch_size=1, **options)
         for a, b in zip(single, batched, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
@@ -407,7 +408,7 @@ def test_an_example_between_two_walls_counts_once(d):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         X, target = rng.standard_normal((12, d)), rng.standard_normal(12)
-        W, _, counts, steps = run(learn_batches, X, target, "PA-I", epsilon=0.0, batch=(12,), average=False)
+        W, _, counts, steps = run(X, target, "PA-I", epsilon=0.0, batch_size=12, average=False)
         assert counts[N_UPDATES] <= 12
         if d > 12:  # the rows are independent, so the weights tell the steps
             solved = np.linalg.lstsq(np.c_[X, np.ones(12)].T, W[:, 0])[0]

@@ -21,7 +21,7 @@ def run(rule, seed, X, y):
     order = np.random.default_rng(seed).permutation(len(y))
     model = PAClassifier(rule, C=0.1, average=True, query="margin", random_state=seed).fit(X[order], y[order])
     line = PARegressor(rule, C=0.1).fit(X[order], X[order, -1] - y[order])
-    record = metrics.scores(y, model.decision_function(X)) | {"queries": model.n_queries_, "w": line.coef_}
+    record = metrics.measures(y, model.decision_function(X)) | {"queries": model.n_queries_, "w": line.coef_}
     for name, options in (("landmarks", {"landmarks": 30}), ("budget", {"budget": 30}), ("growing", {})):
         kernel = KernelPAClassifier(rule, C=0.1, gamma=0.1, **options).fit(X[order][:400], y[order][:400])
         record[name] = kernel.dual_coef_[0]

@@ -56,8 +56,8 @@ def test_without_weights_the_threshold_for_f1_is_that_of_metrics():
     rng = np.random.default_rng(2)
     y = rng.choice([-1, 1], 200)
     p = rng.standard_normal(200) + y
-    ours = metrics.scores(y, p, campaigns.thresholds(y, p)[0])["f1"]
-    assert ours == metrics.scores(y, p, metrics.best_threshold(y, p))["f1"]
+    ours = metrics.measures(y, p, campaigns.thresholds(y, p)[0])["f1"]
+    assert ours == metrics.measures(y, p, metrics.best_threshold(y, p))["f1"]
 
 
 def test_one_class_alone_has_threshold_zero():

@@ -1,192 +1,119 @@
-"""The drop-in estimators against scikit-learn's own: its tests, and the same weights from the same seeds."""
+"""The drop-in estimators: the weights of scikit-learn 1.9, whatever is installed, and our own intercept."""
 
-import importlib.util
-import itertools
+import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model
-from sklearn.datasets import load_iris, make_regression
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from frozen.scikit_learn import FILE, cases, learn_all, rows
 from pa_lab import PAClassifier, PARegressor
 from pa_lab.compat import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
-THEIRS = Path(sklearn.linear_model.__file__).parent / "tests" / "test_passive_aggressive.py"
-GONE = not hasattr(sklearn.linear_model, "PassiveAggressiveClassifier") or not THEIRS.exists()
-needs_theirs = pytest.mark.skipif(GONE, reason="this release of scikit-learn no longer has the classes")
-IRIS = load_iris()
-ORDER = np.random.default_rng(0).permutation(150)
-X, Y3 = IRIS.data[ORDER] - 3.0, IRIS.target_names[IRIS.target[ORDER]]
-Y2 = np.where(IRIS.target[ORDER] == 1, 1, -1)
-XR, YR = make_regression(150, 6, noise=1.0, random_state=0)
+OURS = PassiveAggressiveClassifier, PassiveAggressiveRegressor
+THEIRS = [getattr(sklearn.linear_model, model.__name__, None) for model in OURS]
+needs_theirs = pytest.mark.skipif(None in THEIRS, reason="this release of scikit-learn no longer has the classes")
+LOSSES = ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
+IN_ORDER = {"shuffle": False, "max_iter": 3, "tol": None}
 
 
-def cases():
-    """Functions of scikit-learn's own test file, with their parameters, on our classes."""
-    if GONE:
-        return []
-    spec = importlib.util.spec_from_file_location("test_passive_aggressive_of_scikit_learn", THEIRS)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.PassiveAggressiveClassifier = PassiveAggressiveClassifier
-    module.PassiveAggressiveRegressor = PassiveAggressiveRegressor
-    found = []
-    for name, function in vars(module).items():
-        if not name.startswith("test_") or name == "test_class_deprecation":
-            continue
-        axes = []
-        for mark in getattr(function, "pytestmark", []):
-            if mark.name == "parametrize":
-                names = mark.args[0].split(",") if isinstance(mark.args[0], str) else list(mark.args[0])
-                values = [value if len(names) > 1 else (value,) for value in mark.args[1]]
-                axes.append([dict(zip(names, value, strict=True)) for value in values])
-        for choice in itertools.product(*axes):
-            arguments = {k: v for part in choice for k, v in part.items()}
-            found.append(pytest.param(function, arguments, id=f"{name}-{len(found)}"))
-    return found
+@pytest.fixture(scope="module")
+def weights():
+    return learn_all(OURS)
+
+
+def test_the_weights_are_those_kept_from_release_1_9(weights):
+    kept = json.loads(FILE.read_text())
+    for case, ours, theirs in zip(cases(), weights, kept, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12, err_msg=str(case))
 
 
 @needs_theirs
-@pytest.mark.parametrize(("function", "arguments"), cases())
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_scikit_learns_own_tests_pass(function, arguments):
-    function(**arguments)
+def test_the_weights_are_those_of_the_classes_to_the_bit(weights):
+    assert weights == learn_all(THEIRS)
 
 
-@needs_theirs
-def test_the_cases_are_as_many_as_in_release_1_9():
-    assert len(cases()) == 61  # 63 less the two that ask the classes to warn of their own removal
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rows_of_zeros_move_the_intercept_with_the_squared_losses_only(loss, form):
+    """scikit-learn's step is loss / (|x|^2 + 1 / 2C), and on CSR rows the intercept takes a hundredth of it."""
+    y, C, b = np.array([1.0, 1.0, -1.0, 1.0, -1.0]), 0.3, 0.0
+    regression = loss.endswith("insensitive")
+    for target in y if loss.startswith("squared") else ():
+        error = target - b if regression else target * (1.0 - target * b)
+        size = abs(error) - 0.1 if regression else abs(error)
+        b += np.sign(error) * max(0.0, size) * 2.0 * C * (0.01 if form is sp.csr_array else 1.0)
+    model = OURS[regression](C=C, loss=loss, shuffle=False, max_iter=1, tol=None).fit(form(np.zeros((5, 2))), y)
+    np.testing.assert_array_equal(model.coef_, np.zeros(model.coef_.shape))
+    np.testing.assert_allclose(model.intercept_, [b], rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@needs_theirs
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "CSR"])
-@pytest.mark.parametrize("average", [False, True, 40])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"C": 0.03, "shuffle": False, "max_iter": 7, "tol": None},
-        {"early_stopping": True},
-        {"class_weight": "balanced", "max_iter": 20},
-        {"n_iter_no_change": 2, "tol": 0.01, "loss": 2},
-        {"C": 1e-3, "max_iter": 5, "tol": None, "loss": 2},
-        {"C": 30.0, "max_iter": 5, "tol": None},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("task", ["two", "three", "regression"])
-def test_the_same_seed_gives_the_same_weights(task, options, fit_intercept, average, sparse):
-    options = {**options, "fit_intercept": fit_intercept, "average": average, "random_state": 5}
-    squared = options.pop("loss", None) == 2
-    rows, y = (XR, YR) if task == "regression" else (X, Y2 if task == "two" else Y3)
-    if task == "regression":
-        options.pop("class_weight", None)
-        options["loss"] = "squared_epsilon_insensitive" if squared else "epsilon_insensitive"
-        ours, theirs = PassiveAggressiveRegressor, sklearn.linear_model.PassiveAggressiveRegressor
-    else:
-        options["loss"] = "squared_hinge" if squared else "hinge"
-        ours, theirs = PassiveAggressiveClassifier, sklearn.linear_model.PassiveAggressiveClassifier
-    rows = sp.csr_matrix(rows) if sparse else rows
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("average", [False, True])
+def test_the_exact_intercept_is_that_of_our_own_learners(loss, average):
+    variant = "PA-II" if loss.startswith("squared") else "PA-I"
+    regression = loss.endswith("insensitive")
+    X, y = rows("regression" if regression else "three", "dense")
+    options = {"C": 0.1, "average": average} | ({} if regression else {"class_weight": {0: 0.3, 1: 2.0, 2: 1.0}})
+    drop_in = OURS[regression](loss=loss, intercept="exact", **IN_ORDER, **options).fit(X, y)
+    own = PARegressor(variant, max_iter=3, **options) if regression else PAClassifier(
+        variant, max_iter=3, multi_class="ovr", **options)  # fmt: skip
+    own.fit(X, y)
+    for model in (drop_in, own):
+        np.testing.assert_allclose(model.predict(X), own.predict(X), rtol=1e-9)
+        model.partial_fit(X[:50], y[:50])
+    np.testing.assert_array_equal(drop_in.coef_, own.coef_)
+    np.testing.assert_array_equal(drop_in.intercept_, own.intercept_)
+    assert drop_in.t_ == own.n_seen_ + 1 == 321
+
+
+@pytest.mark.parametrize("intercept", ["scikit-learn", "exact"])
+def test_edited_weights_are_learnt_on_from(intercept):
+    X, y = rows("two", "dense")
+    model = PassiveAggressiveClassifier(intercept=intercept, **IN_ORDER).fit(X, y)
+    model.coef_, model.intercept_ = np.zeros((1, 5)), np.zeros(1)
+    model.partial_fit(X, y)
+    fresh = PassiveAggressiveClassifier(intercept=intercept, **IN_ORDER).partial_fit(X, y, classes=[-1, 1])
+    np.testing.assert_array_equal(model.coef_, fresh.coef_)
+
+
+@pytest.mark.parametrize(("models", "takes_effect"), [(OURS, True), pytest.param(THEIRS, False, marks=needs_theirs)])
+def test_a_grid_search_over_C_compares_different_models_here_only(models, takes_effect):
+    X, y = rows("two", "dense")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one, other = ours(**options).fit(rows, y), theirs(**options).fit(rows, y)
-        for model in (one, other):
-            assert model.n_iter_ == one.n_iter_ and model.t_ == one.t_
-        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-12, atol=1e-12)
-        if options.get("early_stopping") or options.get("class_weight") == "balanced":
-            return
-        if average and fit_intercept and task != "regression":
-            return  # see test_a_stream_in_blocks_is_one_pass
-        extra = {} if task == "regression" else {"classes": np.unique(y)}
-        one, other = ours(**options), theirs(**options)
-        for start in range(0, 150, 30):
-            for model in (one, other):
-                model.partial_fit(rows[start : start + 30], y[start : start + 30], **extra)
-    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-12, atol=1e-12)
+        search = GridSearchCV(models[0](random_state=0), {"C": [1e-4, 1e-2, 1.0]}, cv=3).fit(X, y)
+    assert (len(set(search.cv_results_["mean_test_score"])) > 1) == takes_effect
 
 
-@pytest.mark.parametrize("average", [False, True, 40])
-@pytest.mark.parametrize("labels", [Y2, Y3], ids=["two", "three"])
-def test_a_stream_in_blocks_is_one_pass(labels, average):
-    """With averaging and an intercept scikit-learn's is not."""
-    whole = PassiveAggressiveClassifier(average=average, shuffle=False, max_iter=1, tol=None).fit(X, labels)
-    parts = PassiveAggressiveClassifier(average=average, shuffle=False)
-    for start in range(0, 150, 30):
-        parts.partial_fit(X[start : start + 30], labels[start : start + 30], classes=np.unique(labels))
-    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
-    np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-9)
+X, Y = rows("two", "dense")
+REFUSED = {
+    "C must be a number above 0; got 0": lambda m: m.set_params(C=0).fit(X, Y),
+    "loss must be one of 'hinge', 'squared_hinge'; got 'log'": lambda m: m.set_params(loss="log").fit(X, Y),
+    "intercept must be one of 'scikit-learn', 'exact'; got 'none'": lambda m: m.set_params(intercept="none").fit(X, Y),
+    "intercept='exact' cannot be set while": lambda m: m.fit(X, Y).set_params(intercept="exact").partial_fit(X, Y),
+    "coef_init and intercept_init go with": lambda m: m.set_params(intercept="exact").fit(X, Y, coef_init=X[0]),
+    "early_stopping should be False": lambda m: m.set_params(early_stopping=True).partial_fit(X, Y, classes=[-1, 1]),
+}
 
 
-@pytest.mark.parametrize("variant", ["PA-I", "PA-II"])
-def test_the_exact_intercept_is_that_of_our_own_learners(variant):
-    loss = "hinge" if variant == "PA-I" else "squared_hinge"
-    options = {"C": 0.1, "shuffle": False, "max_iter": 3, "tol": None, "intercept": "exact"}
-    drop_in = PassiveAggressiveClassifier(loss=loss, class_weight={1: 0.3, -1: 2.0}, **options).fit(X, Y2)
-    own = PAClassifier(variant, C=0.1, max_iter=3, class_weight={1: 0.3, -1: 2.0}).fit(X, Y2)
-    np.testing.assert_allclose(drop_in.coef_, own.coef_, rtol=1e-10)
-    np.testing.assert_allclose(drop_in.intercept_, own.intercept_, rtol=1e-10)
-    loss = "epsilon_insensitive" if variant == "PA-I" else "squared_epsilon_insensitive"
-    drop_in = PassiveAggressiveRegressor(loss=loss, **options).fit(XR, YR)
-    own = PARegressor(variant, C=0.1, max_iter=3).fit(XR, YR)
-    np.testing.assert_allclose(drop_in.coef_, own.coef_, rtol=1e-10)
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_what_cannot_be_done_is_refused(sentence):
+    with pytest.raises(ValueError, match=sentence):
+        REFUSED[sentence](PassiveAggressiveClassifier())
 
 
-@needs_theirs
-@pytest.mark.parametrize("average", [False, True, 40])
-@pytest.mark.parametrize("task", ["three", "regression"])
-def test_edited_weights_are_learnt_on_from(task, average):
-    names, options = ("PassiveAggressiveClassifier", {"classes": np.unique(Y3)}), {"average": average}
-    rows, y = X, Y3
-    if task == "regression":
-        names, options, (rows, y) = ("PassiveAggressiveRegressor", {}), {"average": average}, (XR, YR)
-    weights = []
-    for module in (sklearn.linear_model, importlib.import_module("pa_lab.compat")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = getattr(module, names[0])(shuffle=False, fit_intercept=False, **options)
-            model.partial_fit(rows[:60], y[:60], **names[1])
-        model.coef_ *= 0.5
-        model.partial_fit(rows[60:], y[60:])
-        weights.append(model.coef_)
-    np.testing.assert_allclose(*weights, rtol=1e-12, atol=1e-12)
-
-
-@needs_theirs
-@pytest.mark.parametrize("average", [False, True, 10])
-@pytest.mark.parametrize("task", ["two", "three", "regression"])
-def test_a_warm_start_goes_on_as_in_scikit_learn(task, average):
-    name = "PassiveAggressiveRegressor" if task == "regression" else "PassiveAggressiveClassifier"
-    rows, y = (XR, YR) if task == "regression" else (X, Y2 if task == "two" else Y3)
-    weights = []
-    for module in (sklearn.linear_model, importlib.import_module("pa_lab.compat")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = getattr(module, name)(max_iter=3, tol=None, warm_start=True, average=average, random_state=0)
-            model.fit(rows[:90], y[:90]).fit(rows[60:], y[60:])
-        weights.append(np.c_[np.atleast_2d(model.coef_), model.intercept_])
-    np.testing.assert_allclose(*weights, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("model", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
-def test_every_attribute_can_be_listed(model, average):
-    model = model(average=average).fit(X, Y2)
-    assert {"coef_", "predict"} <= set(dir(model)) and (model._average_coef is None) == (not average)
-
-
-def test_weights_become_sparse_and_dense_again():
-    model = PassiveAggressiveClassifier(random_state=0).fit(X, Y3)
-    before = model.predict(X)
-    assert sp.issparse(model.sparsify().coef_) and (model.predict(X) == before).all()
-    assert not sp.issparse(model.densify().coef_) and (model.predict(X) == before).all()
+def test_a_fit_anew_may_change_the_intercept_and_forgets_what_was_learnt():
+    model = PassiveAggressiveClassifier(intercept="exact", **IN_ORDER)
+    for intercept in ("exact", "scikit-learn", "exact"):
+        model.set_params(intercept=intercept).fit(X, Y)
+        fresh = PassiveAggressiveClassifier(intercept=intercept, **IN_ORDER).fit(X, Y)
+        np.testing.assert_array_equal(model.coef_, fresh.coef_)
+        assert vars(model).keys() - {"_learner"} >= vars(fresh).keys() - {"_learner"} and model.t_ == fresh.t_
 
 
 @parametrize_with_checks(

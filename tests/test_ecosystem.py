@@ -13,6 +13,7 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
 from pa_lab.mixing import mix
+from pa_lab.queries import N_AVERAGED
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 4))
@@ -85,7 +86,8 @@ def test_the_mean_of_a_block_counts_its_own_examples_only():
     parts = []
     for rows, labels in BLOCKS:
         part = deepcopy(one)
-        part._counts = np.array([len(labels), *part._counts[1:]])
+        part._counts = part._counts.copy()
+        part._counts[N_AVERAGED] = len(labels)
         parts.append(part.partial_fit(rows, labels))
     both = mix(PAClassifier(C=0.1, average=True), BLOCKS, rounds=2)
     np.testing.assert_allclose(both.coef_, np.mean([part.coef_ for part in parts], axis=0), rtol=1e-12)

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as sk
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import Bunch
 
@@ -82,24 +80,6 @@ def test_a_bad_rate_is_named(rate):
 VALUES = [2.0**k for k in range(-6, 3, 2)]
 
 
-def test_tuning_curves_are_those_of_a_grid_search(rows):
-    X, y = rows
-    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
-    model = PAClassifier(average=True)
-    search = GridSearchCV(model, {"C": VALUES}, scoring="roc_auc", cv=splits).fit(X, y)
-    curves = experiments.tuning_curves({"m": model}, VALUES, X, y, splits, n_jobs=1)
-    assert curves.groupby("C").auc.mean().tolist() == pytest.approx(search.cv_results_["mean_test_score"].tolist())
-
-
-def test_cross_validation_trains_on_the_training_rows_only(rows):
-    X, y = rows
-    splits = list(StratifiedKFold(5).split(X, y))
-    frame = experiments.cross_validate({"svm": LinearSVC()}, X, y, splits, n_jobs=1)
-    for fold, (train, test) in enumerate(splits):
-        decision = LinearSVC().fit(X[train], y[train]).decision_function(X[test])
-        assert frame.auc[fold] == pytest.approx(sk.roc_auc_score(y[test], decision))
-
-
 def test_tuned_fits_are_fits_scored_on_the_other_rows(rows):
     X, y = rows
     fits = experiments.tuned_fits(LinearSVC(), VALUES, X[:300], y[:300], X[300:], y[300:])
@@ -131,34 +111,26 @@ def test_a_test_part_that_is_there_is_only_shortened(rows):
     assert len(experiments.draw(X, y, 1000, seed=0)[1]) == 400
 
 
-def test_drawn_parts_keep_the_shares_of_the_classes_and_scale_by_the_training_rows(rows):
+def test_parts_are_all_rows_once_in_an_order_of_the_seed():
+    parts = experiments.split_rows(10, [3, 5], [4, 2])
+    assert [len(part) for part in parts] == [3, 5, 2]
+    assert np.concatenate(parts).tolist() == np.random.default_rng([4, 2]).permutation(10).tolist()
+    assert [len(part) for part in experiments.split_rows(4, [9], 0)] == [4, 0]
+
+
+def test_the_second_drive_tests_on_training_rows_that_are_not_learnt(rows):
     X, y = rows
-    X_train, y_train, X_test, y_test = experiments.drawn_parts(Bunch(X_train=X, y_train=y), 200, seed=1)
-    assert [len(y_train), len(y_test)] == [200, 85]
-    assert y_train.mean() == pytest.approx(y.mean(), abs=0.02) and y_test.mean() == pytest.approx(y.mean(), abs=0.02)
-    assert np.abs(X_train).max(axis=0) == pytest.approx(1)
-    found = np.concatenate([X_train, X_test])[:, 0] / X_train[0, 0]
-    ratio = X[:, 0][:, None] / X[:, 0]
-    assert any(np.isin(found.round(9), column.round(9)).all() for column in ratio.T), "columns are not only scaled"
-    assert len(experiments.drawn_parts(Bunch(X=X, y=y), 10_000, seed=1)[1]) == 280
-
-
-def test_the_chosen_model_is_the_one_a_held_out_third_prefers(rows):
-    X, y = rows
-    models = {"logistic": LogisticRegression()}
-    found = experiments.chosen_scores(models, VALUES, X[:300], y[:300], X[300:], y[300:], seed=0)
-    split = list(StratifiedShuffleSplit(1, test_size=1 / 3, random_state=0).split(X[:300], y[:300]))
-    search = GridSearchCV(LogisticRegression(), {"C": VALUES}, scoring="roc_auc", cv=split).fit(X[:300], y[:300])
-    assert search.cv_results_["mean_test_score"][VALUES.index(found["C"])] == pytest.approx(search.best_score_)
-    decision = LogisticRegression(C=found["C"]).fit(X[:300], y[:300]).decision_function(X[300:])
-    assert found["auc"] == pytest.approx(sk.roc_auc_score(y[300:], decision))
-
-
-def test_seconds_are_medians_and_slow_fits_are_not_repeated(rows, monkeypatch):
-    times = iter([0.3, 0.1, 0.2, 5.0])
-    monkeypatch.setattr(experiments, "timed_fit", lambda model, X, y: (model, next(times)))
-    models = {"fast": PAClassifier(), "slow": SVC()}
-    assert experiments.fit_seconds(models, *rows, sizes=[10], repeats=3)["seconds"].tolist() == [0.2, 5.0]
+    data = Bunch(X_train=X[:300], y_train=y[:300], X_test=X[300:], y_test=y[300:], name="any")
+    drives = experiments.both_drives(data, seed=3)
+    assert drives["test drive"] is data
+    drive = drives["training drive"]
+    where = [
+        [int(np.flatnonzero((data.X_train == x).all(axis=1))[0]) for x in drive[f"X_{p}"]] for p in ("train", "test")
+    ]
+    assert [len(part) for part in where] == [240, 60] and sorted(where[0] + where[1]) == list(range(300))
+    assert where[0] == sorted(where[0]) and drive.name == "any"
+    for part, found in zip(("train", "test"), where, strict=True):
+        assert (drive[f"y_{part}"] == y[found]).all()
 
 
 def test_progressive_counts_are_those_of_one_fit(rows):
@@ -274,3 +246,29 @@ def test_a_slow_fit_does_not_depend_on_the_processor(tmp_path, monkeypatch):
             subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True).stdout
         )
     assert len(said) == 1 and len(said.pop()) > 100
+
+
+def test_a_campaign_is_stored_checked_and_run_anew_where_its_settings_differ(tmp_path, monkeypatch):
+    monkeypatch.setattr(experiments.store, "ROOT", tmp_path)
+    calls = []
+
+    def run(seed, factor=2.0):
+        calls.append(seed)
+        return {"value": factor * seed, "word": f"s{seed}", "seconds": float(len(calls))}
+
+    def campaign(**options):
+        calls.clear()
+        return experiments.campaign("04_test", run, grid(seed=range(1, options.pop("n", 3) + 1)), **options)
+
+    with pytest.raises(FileNotFoundError, match="make campaign NAME=04_test"):
+        campaign()
+    monkeypatch.setenv("PA_LAB_CAMPAIGN", "04_test")
+    monkeypatch.setattr(
+        experiments, "Parallel", lambda n_jobs, return_as: lambda jobs: (f(*a, **k) for f, a, k in jobs)
+    )
+    assert campaign()["value"].tolist() == [2.0, 4.0, 6.0] and calls == [1, 2, 3]
+    monkeypatch.delenv("PA_LAB_CAMPAIGN")
+    assert campaign()["word"].tolist() == ["s1", "s2", "s3"] and calls == [1]
+    assert len(campaign(n=2)) == 2 and calls == [1, 2]
+    with pytest.raises(ValueError, match=r"value of .* is"):
+        campaign(factor=3.0)

@@ -1,5 +1,6 @@
 """Kernel learners against the one-at-a-time loop, the brute-force budget step, the linear learners and themselves."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -13,16 +14,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracles import (
     VARIANTS,
-    budget_step,
     expected_failed_checks,
     pa_active,
     pa_batch,
     pa_kernel,
     pa_multiclass,
     pa_regression,
-    step_size,
 )
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets, plain
 from pa_lab.budget import DEPENDENT, POLICIES, Budget
 from pa_lab.expansion import Growing, Landmarks, with_room
 from pa_lab.kernel import cluster_means
@@ -92,9 +91,7 @@ def test_equals_the_plain_loop(kernel, variant):
     factors = (1.0, 1.0) if variant == "PA" else (0.5, 2.0)
     fast = KernelPAClassifier(variant, 0.6, kernel, class_weight=by_class(factors), max_iter=2, **KERNELS[kernel])
     for average in (False, True):
-        slow = pa_kernel(
-            lambda i, j: K[i, j], np.arange(600), y, variant, 0.6, None, 2, None, average, class_weight=factors
-        )
+        slow = pa_kernel(K, y, variant, 0.6, epochs=2, average=average, class_weight=factors)
         fast.set_params(average=average).fit(X, y)
         assert fast.support_.tolist() == slow["support"]
         assert close(fast.dual_coef_[0], slow["coef"])
@@ -107,7 +104,7 @@ def test_equals_the_plain_loop(kernel, variant):
 def test_regression_equals_the_plain_loop(variant):
     X, _ = problem(500)
     y, K = np.sin(X[:, 0]) + X[:, 1] ** 2, gram("rbf", X)
-    slow = pa_kernel(lambda i, j: K[i, j], np.arange(500), y, variant, 0.8, 0.2)
+    slow = pa_kernel(K, y, variant, 0.8, 0.2)
     fast = KernelPARegressor(variant, 0.8, 0.2, gamma=0.7).fit(X, y)
     assert fast.support_.tolist() == slow["support"] and close(fast.dual_coef_[0], slow["coef"])
     assert close(fast.predict(X[:9]), K[:9][:, fast.support_] @ slow["coef"])
@@ -118,7 +115,7 @@ def test_equals_the_plain_loop_on_real_data():
     rows = np.random.default_rng(0).permutation(len(data.X_train))[:3000]
     X, y = data.X_train[rows], data.y_train[rows]
     K = pairwise_kernels(X, metric="rbf", gamma=8.0)
-    slow = pa_kernel(lambda i, j: K[i, j], np.arange(3000), y)
+    slow = pa_kernel(K, y)
     fast = KernelPAClassifier(gamma=8.0).fit(X, y)
     assert fast.support_.tolist() == slow["support"]
     assert np.abs(fast.dual_coef_[0] - slow["coef"]).max() < 1e-9
@@ -234,6 +231,16 @@ def test_gamma_is_scikit_learns():
     assert KernelPAClassifier(gamma="auto").fit(X, y).gamma_ == 0.25
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_gamma_is_the_same_for_dense_and_sparse_rows_far_from_the_origin(dtype):
+    X = (np.random.default_rng(0).normal(size=(600, 3)) + 1e4).astype(dtype)
+    X[::7, 1] = 0.0
+    for rows in (X, X - dtype(1e4)):
+        dense, sparse = (KernelPAClassifier().fit(form(rows), X[:, 0] > 1e4).gamma_ for form in (np.array, csr_matrix))
+        assert dense == pytest.approx(1 / (3 * rows.astype(np.float64).var()), rel=1e-9)
+        assert sparse == pytest.approx(dense, rel=1e-12)
+
+
 def test_rbf_far_from_the_origin():
     X, y = problem(400)
     near, far = (KernelPAClassifier(gamma=0.5).fit(Z, y) for Z in (X, X + 2.0**20))
@@ -250,7 +257,7 @@ def test_landmark_step_is_the_exact_step_in_the_span(kernel, variant):
     K, beta = gram(kernel, X[:15]), np.zeros(15)
     for k, label in zip(gram(kernel, X, X[:15]), y, strict=True):
         along = np.linalg.solve(K, k)
-        beta += step_size(1 - label * k @ beta, k @ along, variant, 0.4) * label * along
+        beta += plain.step(1 - label * k @ beta, k @ along, 0.4, variant) * label * along
     model = KernelPAClassifier(variant, 0.4, kernel, landmarks=15, **KERNELS[kernel]).fit(X, y)
     order = np.argsort(model.support_)
     assert model.support_[order].tolist() == list(range(15)) and close(model.dual_coef_[0, order], beta, 1e-6)
@@ -379,12 +386,11 @@ def test_budget_steps_are_the_brute_force_solution(kernel, policy, C):
     for t, label in enumerate(y):
         if t and len(model.support_) == 6 and label * model.decision_function(X[[t]])[0] < 1:
             members, alpha = [*model.support_, t], model.dual_coef_[0]
-            best = budget_step(gram(kernel, X[members]), alpha, label, C, policy)
+            K = gram(kernel, X[members])
+            value = min(plain.give_up(K, np.append(alpha, 0.0), label, C, r, policy)[0] for r in range(7))
             model.partial_fit(X[[t]], [label])
             coef = dict(zip(model.support_, model.dual_coef_[0], strict=True))
             mine = np.array([coef.get(i, 0.0) for i in members])
-            K = gram(kernel, X[members])
-            value = min(best["objectives"])
             change = mine - np.append(alpha, 0.0)
             score = K[-1] @ np.append(alpha, 0.0)
             objective = 0.5 * change @ K @ change + C * max(0.0, 1 - label * (score + K[-1] @ change))
@@ -426,7 +432,7 @@ def learned(monkeypatch, way):
 
 @settings(max_examples=120, deadline=None)
 @given(
-    seed=st.integers(0, 10**6), budget=st.integers(1, 12), policy=st.sampled_from(POLICIES), C=st.floats(1e-3, 1e3),
+    seed=st.integers(0, 10**6), budget=st.integers(1, 12), policy=st.sampled_from([*POLICIES]), C=st.floats(1e-3, 1e3),
     variant=st.sampled_from(VARIANTS), kernel=st.sampled_from(list(KERNELS)), n_classes=st.integers(2, 3),
     repeats=st.booleans(), scale=st.sampled_from([1e-3, 1.0, 30.0]), multi_class=st.sampled_from(["direct", "ovr"]),
 )  # fmt: skip
@@ -457,7 +463,7 @@ def test_an_exchange_keeps_the_step(variant, policy):
         before = model.decision_function(X[[t]])[0] if t else 0.0
         model.partial_fit(X[[t]], [label], classes=[-1, 1])
         if t in model.support_:
-            after = before + step_size(1 - label * before, 1.0, variant, 0.5) * label
+            after = before + plain.step(1 - label * before, 1.0, 0.5, variant) * label
             assert model.decision_function(X[[t]])[0] == pytest.approx(after, abs=1e-6)
             stayed += 1
     assert stayed > 30
@@ -598,7 +604,50 @@ def test_the_inverse_is_made_anew_after_as_many_exchanges_as_there_are_vectors(m
     monkeypatch.setattr(Budget, "_invert", lambda self, *args: made.append(0) or invert(self, *args))
     X, y = problem(400)
     model = KernelPAClassifier(gamma=0.5, budget=10).fit(X, y)
-    assert len(made) > 5 and 0 <= model._model.held.n[1] <= 10
+    assert len(made) > 5 and 0 <= model._model.held.left[0] <= 10
+
+
+@pytest.mark.parametrize("policy", ["projection", "nearest"])
+@pytest.mark.parametrize("form", ["rows", "matrix", "matrix of doubles", "callable"])
+def test_kernel_values_of_single_precision_do_no_harm_within_a_budget(form, policy):
+    """What rounding leaves of a vector that others span is no direction to move in."""
+    X = np.random.default_rng(0).uniform(-3, 3, (1200, 1)).astype(np.float32)
+    y, K = np.sin(X[:, 0]), rbf_kernel(X, gamma=2.0)
+    options = {"epsilon": 0.01, "budget": 50, "budget_policy": policy}
+    exact = KernelPARegressor(gamma=2.0, **options).fit(X.astype(np.float64), y).predict(X.astype(np.float64))
+    if form == "rows":
+        single = KernelPARegressor(gamma=2.0, **options).fit(X, y).predict(X)
+    elif form == "callable":
+        kernel = lambda a, b: rbf_kernel(a, b, gamma=2.0).astype(np.float32)  # noqa: E731
+        single = KernelPARegressor(kernel=kernel, **options).fit(X.astype(np.float64), y).predict(X)
+    else:
+        K = K.astype(np.float64) if form == "matrix of doubles" else K
+        single = KernelPARegressor(kernel="precomputed", **options).fit(K, y).predict(K)
+    assert abs(exact - y).mean() < 0.02 and abs(single - y).mean() < 1.1 * abs(exact - y).mean()
+
+
+@pytest.mark.parametrize("variant", ["PA", "PALS"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_units_of_the_targets_change_nothing_within_a_budget(policy, variant):
+    X = np.random.default_rng(0).uniform(-3, 3, (200, 2))
+    model = KernelPARegressor(variant, epsilon=0.0, gamma=2.0, budget=15, budget_policy=policy)
+    large, small = (model.fit(X, np.sin(X[:, 0]) * unit).predict(X) for unit in (1.0, 2.0**-40))
+    assert large.any() and np.array_equal(small, large * 2.0**-40)
+
+
+@pytest.mark.parametrize("options", [{}, {"budget": 20}, {"budget": 20, "budget_policy": "nearest"}], ids=str)
+def test_a_copy_learns_on_its_own(options):
+    X, y = problem(150)
+    options |= {"gamma": 0.7, "random_state": 0}
+    first, rest, other = slice(0, 50), slice(50, 100), slice(100, 150)
+    model = KernelPAClassifier(**options).fit(X[first], y[first])
+    twin = copy.copy(model)
+    model.partial_fit(X[rest], y[rest])
+    twin.partial_fit(X[other], y[other])
+    for learner, part in ((model, rest), (twin, other)):
+        alone = KernelPAClassifier(**options).fit(X[first], y[first]).partial_fit(X[part], y[part])
+        assert np.array_equal(learner.support_vectors_, alone.support_vectors_)
+        assert np.array_equal(learner.dual_coef_, alone.dual_coef_)
 
 
 def test_regression_within_a_budget():

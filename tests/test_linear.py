@@ -36,7 +36,7 @@ def stream(seed=0, n=120, d=7, n_classes=2, density=0.6):
     return X, np.where(scores[:, 0] > scores[:, 1], 1, -1) if n_classes == 2 else scores.argmax(axis=1)
 
 
-def assert_same(model, oracle, tolerance=1e-9):
+def assert_same(model, oracle, tolerance=1e-12):
     scale = max(1.0, np.abs(oracle["w"]).max())
     assert np.abs(model.coef_ - oracle["w"]).max() < tolerance * scale
     assert np.abs(model.intercept_ - oracle["b"]).max() < tolerance * scale

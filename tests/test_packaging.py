@@ -36,7 +36,7 @@ def needed(name, seen):
 def wheel(tmp_path_factory):
     """A wheel built from a copy of the sources, since building leaves files beside them."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     shutil.copytree(ROOT / "pa_lab", source / "pa_lab", ignore=shutil.ignore_patterns("__pycache__"))
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
@@ -81,17 +81,6 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     files = {path for path in (ROOT / "pa_lab").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert names == {str(path.relative_to(ROOT)) for path in files}
     assert any(name.endswith("licenses/LICENSE") for name in zipfile.ZipFile(wheel).namelist())
-
-
-def test_links_and_figures_on_the_package_page_lead_to_the_project(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        page = archive.read(name).decode()
-    targets = re.findall(r"\]\(([^)]+)\)", page)
-    assert targets and all(re.match(r"https?://|#", target) for target in targets)
-    ours = [re.fullmatch(r"https://github\.com/pa-lab/pa_lab/(?:blob|raw)/main/(.+)", target) for target in targets]
-    assert all((ROOT / match[1]).exists() for match in ours if match)
-    assert "Description-Content-Type: text/markdown" in page
 
 
 def test_twine_accepts_the_wheel(wheel):

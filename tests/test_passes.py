@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from oracles import VARIANTS, step_size
-from pa_lab.passes import IN_ORDER, State, run
-from pa_lab.queries import ASK_ALL, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES
+from oracles import VARIANTS
+from pa_lab.passes import IN_ORDER, Examples, State, Way, run
+from pa_lab.plain import step
+from pa_lab.queries import ASK_ALL, N_COUNTERS, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
 
@@ -42,7 +43,7 @@ def plain_pass(task, variant, Z, y, asked):
         for side, goal in directions(task, y[t], scores):
             residual = goal - side @ scores - tube
             total += abs(residual) if variant == "PALS" else max(0.0, residual)
-            steps.append((side, step_size(residual, (side @ side) * (Z[t] @ Z[t]), variant, C)))
+            steps.append((side, step(residual, (side @ side) * (Z[t] @ Z[t]), C, variant)))
         if task == "numbers":
             mistakes += residual > 0
         else:
@@ -66,10 +67,10 @@ def test_a_pass_returns_counts_and_records_what_the_plain_loop_does(task, varian
     y = {"two": rng.choice([-1.0, 1.0], n), "numbers": rng.normal(size=n)}.get(task, rng.integers(0, 3, n) * 1.0)
     seen = order if some else np.arange(N)
     W, counts, total, record = plain_pass(task, variant, np.c_[X, np.ones(n)][seen], y[seen], np.arange(N) < budget)
-    state, trace = State(np.zeros(W.shape), np.empty((5, 0)), np.zeros(5, np.int64)), np.zeros((N, 2))
+    state, trace = State(np.zeros(W.shape), np.empty((5, 0)), np.zeros(N_COUNTERS, np.int64)), np.zeros((N, 2))
     rule, asking = make_rule(variant, EPSILON if task == "numbers" else None), ASK_ALL._replace(budget=budget)
-    size, losses = run(make_rows(X, 1.0), y, order, np.full(n, C), rule, asking, state, trace,
-                       one_vs_rest=task == "rest")  # fmt: skip
+    examples, way = Examples(y, np.full(n, C), order, trace), Way(rule, asking, one_vs_rest=task == "rest")
+    size, losses = run(make_rows(X, 1.0), examples, way, state)
     assert np.isfinite(size) and losses == pytest.approx(total, rel=1e-10)
     np.testing.assert_allclose(state.weights, W, atol=1e-10)
     np.testing.assert_allclose(trace, record, atol=1e-10)
@@ -82,10 +83,10 @@ each_task = pytest.mark.parametrize("task", ["two", "numbers", "many", "rest"])
 def small_pass(task, X, y, order, C):
     """PA-I over ``X`` without intercept: the state, the trace and the size it returns."""
     W = np.zeros((X.shape[1] + 1, 3 if task in ("many", "rest") else 1))
-    state = State(W, np.empty((len(W), 0)), np.zeros(5, np.int64))
+    state = State(W, np.empty((len(W), 0)), np.zeros(N_COUNTERS, np.int64))
     trace = np.zeros((len(order) or len(y), 2))
     rule = make_rule("PA-I", 0.0 if task == "numbers" else None)
-    size, _ = run(make_rows(X, 0.0), y, order, C, rule, ASK_ALL, state, trace, one_vs_rest=task == "rest")
+    size, _ = run(make_rows(X, 0.0), Examples(y, C, order, trace), Way(rule, ASK_ALL, 1, task == "rest"), state)
     return state, trace, size
 
 

@@ -164,7 +164,7 @@ def test_the_tables_are_packaged_and_cited():
     folder = ROOT / "pa_lab" / "study" / "published_tables"
     readme = (folder / "README.md").read_text()
     assert all(f"`{path.name}`" in readme for path in folder.glob("*.csv"))
-    assert len(list(folder.glob("*.csv"))) == 4
+    assert len(list(folder.glob("*.csv"))) == 5
 
 
 def test_on_sound_terms_only_table_3_leaves_rows_out_and_only_table_5_flips_labels(monkeypatch):

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, base
-from pa_lab.base import warn_of_long_runs
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, data
+from pa_lab.data import warn_of_long_runs
 from pa_lab.passes import run
 
 RNG = np.random.default_rng(0)
@@ -36,7 +36,7 @@ def learner(name):
 
 
 def state(model):
-    return [np.array(a) for a in (model.coef_, model.intercept_, model._weights, model._drift, model._counts)]
+    return [np.array(a) for a in (model.coef_, model.intercept_, model._model.last, model._model.drift, model._counts)]
 
 
 def same(one, other):
@@ -50,7 +50,7 @@ def same(one, other):
 def test_weights_are_held_once(name):
     model, y = learner(name)
     model.fit(X, y)
-    assert np.shares_memory(model.coef_, model._weights) != bool(model.average)
+    assert np.shares_memory(model.coef_, model._model.last) != bool(model.average)
     wide = np.zeros((2, 20_000))
     wide[1] = 1.0
     big = clone(model).fit(wide, [0, 1])
@@ -67,7 +67,7 @@ def test_an_edit_of_the_weights_is_honoured(name):
     else:
         edited = clone(model).fit(X, y)
         edited.coef_[..., 0] = 5.0
-        assert (edited._weights[0] == 5.0).all()
+        assert (edited._model.last[0] == 5.0).all()
         assert not np.array_equal(edited.predict(X), model.predict(X))
     other = clone(model).fit(X[::-1], y[::-1])
     model.coef_, model.intercept_ = other.coef_, other.intercept_
@@ -117,9 +117,9 @@ def test_an_interrupted_call_leaves_every_bit(name, form, monkeypatch):
 
 def test_one_sparse_row_touches_only_its_own_features():
     model = PAClassifier().partial_fit(sp.csr_matrix(([1.0], ([0], [3])), shape=(1, 1000)), [1], classes=[0, 1])
-    weights = model._weights
+    weights = model._model.last
     model.partial_fit(sp.csr_matrix(([1.0], ([0], [7])), shape=(1, 1000)), [0])
-    assert model._weights is weights
+    assert model._model.last is weights
     assert np.flatnonzero(weights).tolist() == [3, 7, 1000]
 
 
@@ -331,8 +331,8 @@ def test_runs_are_long_if_labels_change_fifty_times_less_than_by_chance(n, runs,
 
 @pytest.mark.parametrize("y", [[0, 1, 1], [-1.0, 1.0], [3, -2, 3], np.array([0, 1], np.int8)])
 def test_two_whole_numbers_are_found_without_sorting_the_labels(y, monkeypatch):
-    monkeypatch.setattr(base, "check_classification_targets", None)  # what comes before any sorting
-    assert base.find_classes(np.asarray(y)).tolist() == sorted(set(y))
+    monkeypatch.setattr(data, "check_classification_targets", None)  # what comes before any sorting
+    assert data.find_classes(np.asarray(y)).tolist() == sorted(set(y))
 
 
 def test_answers_outstanding_are_warned_of():

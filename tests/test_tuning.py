@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
@@ -22,6 +23,24 @@ def parts():
 
 OPTIONS = {"linear": [{"C": 0.1}, {"C": 1.0}], "kernel": [{"gamma": 0.5, "C": 1.0}, {"gamma": 8.0, "C": 1.0}]}
 MODELS = {"linear": PAClassifier(), "kernel": KernelPAClassifier()}
+
+
+def test_tuning_chooses_as_a_grid_search_does(parts):
+    X, y = parts[0]
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    settings = [{"C": 2.0**k} for k in range(-6, 3, 2)]
+    tried = tuning.tune({"mean": PAClassifier(average=True), "last": PAClassifier()}, settings, X, y, splits, n_jobs=1)
+    chosen = tuning.best(tried, "method", "auc", settings=["C"]).set_index("method")
+    for name, average in {"mean": True, "last": False}.items():
+        grid = {key: [one[key] for one in settings] for key in settings[0]}
+        search = GridSearchCV(PAClassifier(average=average), grid, scoring="roc_auc", cv=splits).fit(X, y)
+        assert chosen.C[name] == search.best_params_["C"] and chosen.auc[name] == pytest.approx(search.best_score_)
+    row = tried.iloc[7]
+    learn, choose = splits[row.fold]
+    p = PAClassifier(average=True, C=row.C).fit(X[learn], y[learn]).decision_function(X[choose])
+    assert row.method == "mean" and row.f1 == pytest.approx(f1_score(y[choose], np.where(p > 0, 1, -1)))
+    assert row.f1_tuned == max(f1_score(y[choose], np.where(p >= cut, 1, -1)) for cut in p)
+    assert row.f1_tuned == pytest.approx(f1_score(y[choose], np.where(p > row.threshold, 1, -1)))
 
 
 def test_each_setting_is_scored_on_rows_it_has_not_learnt(parts):

@@ -129,9 +129,12 @@ class Walk:
 
 def state(model):
     """Return every number that a learner holds."""
-    names = ("dual_coef_", "support_vectors_", "support_") if hasattr(model, "_passed") else ("_weights", "_drift")
-    streams = [stream.bit_generator.state for stream in vars(model).get("_rngs", {}).values()]
-    return [*(np.array(getattr(model, name)) for name in names), model._counts, streams]
+    kernel = hasattr(model, "_passed")
+    holder, names = (
+        (model, ("dual_coef_", "support_vectors_", "support_")) if kernel else (model._model, ("last", "drift"))
+    )
+    streams = list(vars(model).get("_streams", {}).values())
+    return [*(np.array(getattr(holder, name)) for name in names), model._counts, streams]
 
 
 def same(one, other):

@@ -136,7 +136,7 @@ def _best_C(part, asking, order, share, seed, sizes, options):
     budget = share * len(part.y_train)
     missed = {C: abs(row["labels"] - budget) for C, row in found.items()}
     fair = [C for C in sizes if missed[C] <= max(TOLERANCE * budget, min(missed.values()))]
-    return {score: max(fair, key=lambda C: (found[C][score], -C)) for score in SCORES}
+    return {score: max(fair, key=lambda C: (np.nan_to_num(found[C][score], nan=-1.0), -C)) for score in SCORES}
 
 
 def labels_to_reach(runs: pd.DataFrame, goal: float = 0.95, draws: int = 1000) -> pd.DataFrame:
@@ -265,8 +265,8 @@ def campaign(model: PAClassifier, X, y: np.ndarray, data: Bunch) -> dict[str, fl
     X, y, weight = learn(model, X, y)
     at_f1, at_balanced = thresholds(y, decision_values(model, X), weight)
     p = decision_values(model, data.X_test)
-    found = metrics.scores(data.y_test, p, at_f1)
-    found["balanced_accuracy"] = metrics.scores(data.y_test, p, at_balanced)["balanced_accuracy"]
+    found = metrics.measures(data.y_test, p, at_f1)
+    found["balanced_accuracy"] = metrics.measures(data.y_test, p, at_balanced)["balanced_accuracy"]
     return {"labels": model.n_queries_, "updates": model.n_updates_} | {score: found[score] for score in SCORES}
 
 

@@ -19,16 +19,17 @@ import pandas as pd
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedShuffleSplit, train_test_split
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from pa_lab import PAClassifier, PARegressor
-from pa_lab.study.fits import cached_fit, dyadic  # noqa: F401 (part of this interface)
-from pa_lab.study.metrics import best_threshold, scores
+from pa_lab.study import store
+from pa_lab.study.metrics import best_threshold, measures
 from pa_lab.study.standin import misfire_blocks
+from pa_lab.study.svm_cache import cached_fit, dyadic  # noqa: F401 (part of this interface)
 
 Matrix = np.ndarray | sp.spmatrix | sp.sparray
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]  # training and test rows
@@ -123,7 +124,118 @@ def _rows_of(setting, result):
     return [setting | row for row in results]
 
 
+def campaign(
+    name: str, run: Callable[..., dict | list[dict]], settings: list[dict], data: Iterable[Bunch] = (), **shared
+) -> pd.DataFrame:
+    """Return the rows of a `sweep` that takes too long for a notebook, stored by ``make campaign NAME=...``.
+
+    A notebook that calls this reads the stored rows. It also runs the first setting again, and stops if the outcome
+    differs. Where the settings are others than the stored ones (a reader changed them), or on stand-in data, whose
+    sweep stops after the settings with the first seed, all are run. With ``PA_LAB_CAMPAIGN=NAME`` in the environment
+    all are run and stored.
+
+    Parameters
+    ----------
+    name : str
+        Begins with the number of the notebook, as in ``"04_budgets"``.
+    run, settings, **shared
+        As in `sweep`. Results are plain numbers and text; one named ``seconds`` may differ from run to run.
+    data : iterable of Bunch
+        The data sets; their digests are stored.
+
+    Raises
+    ------
+    ValueError
+        If the first setting gives other results than the stored ones.
+    FileNotFoundError
+        If nothing is stored.
+    """
+    if os.environ.get("PA_LAB_CAMPAIGN") == name:
+        start = time.perf_counter()
+        frame = sweep(run, settings, label=name, **shared)
+        store.save_campaign(name, frame, data, time.perf_counter() - start)
+        return store.load_campaign(name)
+    if store.is_stand_in():
+        seed = settings[0].get("seed")
+        return sweep(run, [setting for setting in settings if setting.get("seed") == seed], label=name, **shared)
+    stored = store.load_campaign(name)
+    if not _same_settings(stored, settings):
+        return sweep(run, settings, label=name, **shared)
+    again = sweep(run, settings[:1], n_jobs=1, label=name, **shared)
+    for column in again.columns.drop("seconds", errors="ignore"):
+        now, then = again[column].to_numpy(), stored[column].to_numpy()[: len(again)]
+        numbers = again[column].dtype.kind == "f"
+        if not (np.allclose(now, then, rtol=1e-5, atol=1e-9, equal_nan=True) if numbers else (now == then).all()):
+            raise ValueError(f"{name}: {column} of {settings[0]} is {now.tolist()}, and {then.tolist()} is stored. "
+                             f"Find out why, or store all rows anew: make campaign NAME={name}")  # fmt: skip
+    return stored
+
+
+def _same_settings(stored, settings):
+    """Say whether the stored rows are those of the settings, in the same order."""
+    names = list(settings[0])
+    if not set(names) <= set(stored.columns):
+        return False
+    kept = stored[names].drop_duplicates()
+    return len(kept) == len(settings) and all((kept[name] == [s[name] for s in settings]).all() for name in names)
+
+
 # ---------------------------------------------------------------- parts of a data set
+
+
+def split_rows(n: int, sizes: Sequence[int], seed: int | Sequence[int] | None = None) -> list[np.ndarray]:
+    """Cut rows 0 to n-1 into parts of given sizes, in random order, and return the numbers of the rows in each.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    sizes : sequence of int
+        Sizes of the parts. The rows that are left make one part more, the last.
+    seed : int, sequence of int or None, default=None
+        Seed of the order; None keeps the order of the file.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in split_rows(5, [2, 2])], [len(part) for part in split_rows(5, [3], seed=0)]
+    ([[0, 1], [2, 3], [4]], [3, 2])
+    """
+    rows = np.arange(n) if seed is None else np.random.default_rng(seed).permutation(n)
+    return np.split(rows, np.cumsum(sizes))
+
+
+def both_drives(data: Bunch, seed: int = 0, held_out: float = 0.2) -> dict[str, Bunch]:
+    """Return two tasks of a data set with a test part: to learn for the test part, and for rows of the training part.
+
+    The test part of ijcnn1 is another drive than its training part, with another mix of speeds and loads. A conclusion
+    about learners should hold on both: run the experiment for each task and show both results.
+
+    Parameters
+    ----------
+    data : Bunch
+        With ``X_train, y_train, X_test, y_test``, as from `pa_lab.datasets.load`.
+    seed : int, default=0
+        Seed of the rows that are held out.
+    held_out : float, default=0.2
+        Their share of the training rows.
+
+    Returns
+    -------
+    dict of str to Bunch
+        Each like ``data``. "test drive": ``data`` itself. "training drive": its training part without the rows held
+        out, in the order of the file, and those rows to test on.
+
+    Examples
+    --------
+    >>> drives = both_drives(Bunch(X_train=np.eye(5), y_train=np.arange(5), X_test=np.eye(5), y_test=np.arange(5)))
+    >>> {name: (len(drive.y_train), len(drive.y_test)) for name, drive in drives.items()}
+    {'test drive': (5, 5), 'training drive': (4, 1)}
+    """
+    n = len(data.y_train)
+    test, train = (np.sort(rows) for rows in split_rows(n, [round(held_out * n)], [seed, 31]))
+    parts = {"X_train": data.X_train[train], "y_train": data.y_train[train]}
+    parts |= {"X_test": data.X_train[test], "y_test": data.y_train[test]}
+    return {"test drive": data, "training drive": Bunch(**{**data, **parts})}
 
 
 def train_and_test(data: Bunch, most: int | None = None) -> tuple[Matrix, np.ndarray, Matrix, np.ndarray]:
@@ -145,8 +257,8 @@ def train_and_test(data: Bunch, most: int | None = None) -> tuple[Matrix, np.nda
     [(6, 1), (6,), (2, 1), (2,)]
     """
     if "X_test" in data:
-        test = (data.X_test, data.y_test) if most is None else draw(data.X_test, data.y_test, most, seed=0)
-        return data.X_train, data.y_train, *test
+        rows = slice(None) if most is None else split_rows(len(data.y_test), [most], 0)[0]
+        return data.X_train, data.y_train, data.X_test[rows], data.y_test[rows]
     X, X_test, y, y_test = train_test_split(data.X, data.y, random_state=0)
     scaler = StandardScaler().fit(X)
     return scaler.transform(X), y, scaler.transform(X_test), y_test
@@ -158,93 +270,11 @@ def draw(X: Matrix, y: np.ndarray, n: int, seed: int | Sequence[int]) -> tuple[M
     >>> draw(np.eye(3), np.array([1, -1, -1]), 2, seed=0)[1].tolist()
     [-1, 1]
     """
-    rows = np.random.default_rng(seed).permutation(len(y))[:n]
+    rows, _ = split_rows(len(y), [n], seed)
     return X[rows], y[rows]
 
 
-def drawn_parts(data: Bunch, n: int, seed: int) -> tuple[Matrix, np.ndarray, Matrix, np.ndarray]:
-    """Draw training and test rows from the training part of a data set, with the shares of the classes kept.
-
-    Parameters
-    ----------
-    data : Bunch
-        From `pa_lab.datasets.load`.
-    n : int
-        Training rows; at most seven tenths of what there is. There are 3/7 as many test rows.
-    seed : int
-
-    Returns
-    -------
-    tuple
-        Training rows, their labels, test rows and their labels. Columns are divided by their largest absolute value
-        among the training rows.
-
-    Examples
-    --------
-    >>> data = Bunch(X=np.arange(20.0).reshape(20, 1), y=np.tile([-1, 1], 10))
-    >>> [part.shape for part in drawn_parts(data, 10, seed=0)]
-    [(10, 1), (10,), (4, 1), (4,)]
-    """
-    X, y = (data.X, data.y) if "X" in data else (data.X_train, data.y_train)
-    n = min(n, 7 * len(y) // 10)
-    sizes = {"train_size": n, "test_size": 3 * n // 7}
-    X, X_test, y, y_test = train_test_split(X, y, **sizes, stratify=y, random_state=seed)
-    scaler = MaxAbsScaler().fit(X)
-    return scaler.transform(X), y, scaler.transform(X_test), y_test
-
-
-# ---------------------------------------------------------------- folds and tuning
-
-
-def cross_validate(
-    estimators: Estimators, X: Matrix, y: np.ndarray, splits: Splits, n_jobs: int = -1, label: str = "folds"
-) -> pd.DataFrame:
-    """Fit each named estimator on the training rows of each split and score it on the test rows.
-
-    Parameters
-    ----------
-    estimators : dict of str to estimator
-        What to compare.
-    X, y : arrays of shape (n, d) and (n,)
-    splits : list of (train, test) index arrays
-        For example ``list(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y))``.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``method``, ``fold`` and the six `scores`.
-    """
-    return _score_folds(estimators, [{}], X, y, splits, n_jobs, label)
-
-
-def tuning_curves(
-    estimators: Estimators,
-    values: Sequence[float],
-    X: Matrix,
-    y: np.ndarray,
-    splits: Splits,
-    n_jobs: int = -1,
-    label: str = "tuning",
-) -> pd.DataFrame:
-    """As `cross_validate`, at each value of the parameter ``C``, which becomes a column after ``fold``."""
-    return _score_folds(estimators, grid(C=values), X, y, splits, n_jobs, label)
-
-
-def _score_folds(estimators, parameters, X, y, splits, n_jobs, label):
-    folds = grid(method=list(estimators), fold=range(len(splits)))
-    shared = {"estimators": estimators, "parameters": parameters, "X": X, "y": y, "splits": splits}
-    return sweep(_score_fold, folds, n_jobs, label, **shared)
-
-
-def _score_fold(method, fold, estimators, parameters, X, y, splits):
-    """Return the scores of one estimator on one fold, a row for each choice of its parameters."""
-    train, test = splits[fold]
-    X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
-    model, rows = clone(estimators[method]), []
-    for chosen in parameters:
-        model.set_params(**chosen).fit(X_train, y_train)
-        rows.append(chosen | scores(y_test, decision_values(model, X_test)))
-    return rows
+# ---------------------------------------------------------------- of notebook 03, until it is rewritten
 
 
 def tuned_fits(
@@ -266,7 +296,7 @@ def tuned_fits(
     Returns
     -------
     DataFrame
-        A row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `scores`.
+        A row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `measures`.
 
     Examples
     --------
@@ -279,43 +309,8 @@ def tuned_fits(
         fitted = clone(model).set_params(C=C).fit(X, y)
         decision = decision_values(fitted, X_check)
         threshold = best_threshold(y_check, decision)
-        rows.append({"C": C, "model": fitted, "threshold": threshold} | scores(y_check, decision, threshold))
+        rows.append({"C": C, "model": fitted, "threshold": threshold} | measures(y_check, decision, threshold))
     return pd.DataFrame(rows)
-
-
-def chosen_scores(
-    models: Estimators, values: Sequence[float], X: Matrix, y: np.ndarray, X_test: Matrix, y_test: np.ndarray, seed: int
-) -> dict:
-    """Choose a model and its ``C`` by the AUC on a third of the training rows, fit it to all, and score the test rows.
-
-    Parameters
-    ----------
-    models : dict of str to estimator
-        What to choose from.
-    values : sequence of float
-        Values of ``C``.
-    X, y, X_test, y_test : arrays
-        As from `drawn_parts`.
-    seed : int
-        Seed of the third that is held out; the classes keep their shares.
-
-    Returns
-    -------
-    dict
-        With ``method``, ``C`` and the six `scores`.
-
-    Examples
-    --------
-    >>> X, y = np.tile([[-2.0], [1.0]], (6, 1)), np.tile([-1, 1], 6)
-    >>> found = chosen_scores({"PA-I": PAClassifier()}, [0.1, 1.0], X, y, X, y, seed=0)
-    >>> found["method"], found["C"], found["auc"]
-    ('PA-I', 0.1, 1.0)
-    """
-    third = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=seed).split(X, y)
-    curves = tuning_curves(models, values, X, y, list(third), n_jobs=1)
-    method, C = curves.groupby(["method", "C"])["auc"].mean().idxmax()
-    model = clone(models[method]).set_params(C=C).fit(X, y)
-    return {"method": method, "C": float(C)} | scores(y_test, decision_values(model, X_test))
 
 
 # ---------------------------------------------------------------- along a stream
@@ -546,34 +541,3 @@ def in_new_process(function: Callable, *args):
     """
     with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
         return pool.submit(function, *args).result()
-
-
-def fit_seconds(models: Estimators, X: Matrix, y: np.ndarray, sizes: Sequence[int], repeats: int = 5) -> pd.DataFrame:
-    """Measure the seconds that models take to learn the first rows of a data set.
-
-    Parameters
-    ----------
-    models : dict of str to estimator
-    X, y : arrays of shape (n, d) and (n,)
-    sizes : sequence of int
-        Numbers of rows.
-    repeats : int, default=5
-        Fits of each; a model whose first fit takes more than a second is fitted once.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``name``, ``rows`` and ``seconds``, the median over the fits.
-
-    Examples
-    --------
-    >>> fit_seconds({"PA": PAClassifier("PA")}, np.eye(2), [-1, 1], sizes=[2])["seconds"][0] > 0
-    np.True_
-    """
-    found = []
-    for case in grid(name=models, rows=sizes):
-        taken = []
-        while len(taken) < repeats and not (taken and taken[0] > 1):
-            taken.append(timed_fit(models[case["name"]], X[: case["rows"]], y[: case["rows"]])[1])
-        found.append(case | {"seconds": np.median(taken)})
-    return pd.DataFrame(found)

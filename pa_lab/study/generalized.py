@@ -15,8 +15,8 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.utils import Bunch
 
 from pa_lab import PAClassifier
-from pa_lab.passes import State, learn_batches
-from pa_lab.queries import ASK_ALL
+from pa_lab.passes import Examples, State, learn, make_group
+from pa_lab.queries import ASK_ALL, N_COUNTERS
 from pa_lab.rows import make_gram_rows
 from pa_lab.rules import make_rule
 from pa_lab.study import datasets
@@ -119,9 +119,10 @@ def kernel_pass(
     if not len(order):
         raise ValueError(f"order must name at least one row to learn from; got {order!r}.")
     n, trace = len(K), np.zeros((len(order), 2))
-    state = State(np.zeros((n + 1, 1)), np.empty((n + 1, 0)), np.zeros(5, np.int64))
+    state = State(np.zeros((n + 1, 1)), np.empty((n + 1, 0)), np.zeros(N_COUNTERS, np.int64))
     rows, rule = make_gram_rows(K, np.zeros((n, 1)), norm_one=1.0), make_rule(METHODS[method])
-    learn_batches(rows, y.astype(float), order, np.full(n, float(C)), rule, ASK_ALL, state, trace, batch_size)
+    examples = Examples(y.astype(float), np.full(n, float(C)), order, trace)
+    learn(rows, examples, rule, ASK_ALL, state, None, None, make_group(min(batch_size, len(order)), rule))
     return trace, state.weights[:, 0]
 
 

@@ -1,8 +1,8 @@
-"""The online runs of LIBOL (Hoi, Wang and Zhao, 2014) on ijcnn1, in the very row orders its published table used.
+"""The online runs of LIBOL (Hoi, Wang and Zhao, 2014), in the very row orders its published table used.
 
 LIBOL shuffles the row numbers with ``srand(i)`` and ``std::random_shuffle``, for i = 1 to 20, and was compiled with
 Microsoft's C++ library, whose random numbers and shuffle are reproduced here. It uses no intercept and counts a score
-of 0 as +1. Its manual does not print the C it chose; 1/4 and 1/16 are the powers of 2 that give its numbers.
+of 0 as +1. Its manual does not print the parameters it chose; notebook 08 finds them.
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ from pa_lab.study.baselines import OnlineClassifier
 from pa_lab.study.published import load_table
 
 RAND_MAX = np.uint64(2**15 - 1)
+MISTAKES_ONLY = ("perceptron", "ROMMA", "SOP", "IELLIP")  # rules that move after a mistake only
 
 
 @njit(cache=True)
@@ -38,55 +39,79 @@ def libol_order(seed, n):
     return order
 
 
-def libol_runs(X, y, runs=20):
-    """Run LIBOL's four learners once over the rows in each of its orders.
+def libol_run(model, X, y):
+    """Run a learner once over rows in order, as LIBOL would, and return its mistakes and its updates.
+
+    >>> libol_run(OnlineClassifier("perceptron", fit_intercept=False), np.array([[1.0], [1.0]]), np.array([1, -1]))
+    (1, 1)
+    """
+    if getattr(model, "rule", None) in MISTAKES_ONLY:
+        # LIBOL's score of 0 is right for +1, so that nothing moves before the first -1. Rows of zeros move nothing.
+        X = np.where(np.cumsum(y < 0)[:, None] > 0, X, 0.0)
+    model.fit(X, -y)  # here a score of 0 counts as the first class: with the signs of the labels swapped, that is +1
+    return model.n_mistakes_, model.n_updates_
+
+
+def libol_runs(learners, X, y, seeds=range(1, 21)):
+    """Run learners once over the rows in LIBOL's orders.
 
     Parameters
     ----------
+    learners : dict of str to estimator or function
+        Learners without intercept, or functions of rows and labels that return mistakes and updates.
     X, y : arrays of shape (n, d) and (n,)
-        The training rows of ijcnn1 followed by its test rows; labels -1 and +1.
-    runs : int, default=20
-        Number of orders; their seeds are 1 to ``runs``.
+        For ijcnn1 its training rows followed by its test rows; labels -1 and +1.
+    seeds : iterable of int, default=range(1, 21)
+        Seeds of the orders. The table has 1 to 20.
 
     Returns
     -------
     DataFrame
         Columns ``model``, ``seed``, ``mistake_rate`` and ``updates``, a row per run.
     """
-    learners = {
-        "PA": PAClassifier("PA", fit_intercept=False),
-        "PA-I": PAClassifier("PA-I", C=1 / 4, fit_intercept=False),
-        "PA-II": PAClassifier("PA-II", C=1 / 16, fit_intercept=False),
-        "perceptron": OnlineClassifier("perceptron", fit_intercept=False),
-    }
     rows = []
-    for seed in range(1, runs + 1):
+    for seed in seeds:
         order = libol_order(seed, len(y))
-        for name, model in learners.items():
-            # LIBOL's perceptron scores 0 until its first mistake, on a row with -1. Ours would move on any row before.
-            skipped = np.argmax(y[order] < 0) if name == "perceptron" else 0
-            # Here a score of 0 counts as the first class: with the signs of the labels swapped, that is +1.
-            model.fit(X[order[skipped:]], -y[order[skipped:]])
-            rate = model.n_mistakes_ / len(y)
-            rows.append({"model": name, "seed": seed, "mistake_rate": rate, "updates": model.n_updates_})
+        part = X[order], y[order]
+        for name, learn in learners.items():
+            mistakes, updates = libol_run(learn, *part) if hasattr(learn, "fit") else learn(*part)
+            rows.append({"model": name, "seed": seed, "mistake_rate": mistakes / len(y), "updates": updates})
     return pd.DataFrame(rows)
 
 
-def against_printed(X, y):
-    """Return the mistake rates and updates that LIBOL's manual prints for ijcnn1, and those of `libol_runs`.
+def beside_printed(runs):
+    """Return mistake rate and updates of runs beside those that LIBOL's manual prints, and whether all digits agree.
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,)
-        As in `libol_runs`.
+    runs : DataFrame
+        As from `libol_runs`, with the manual's names of the algorithms.
 
     Returns
     -------
     DataFrame
-        A row per model and quantity, and columns ``mean, printed``, ``std, printed`` (NaN where the manual has none),
-        ``mean, ours`` and ``std, ours``.
+        A row per model, in the manual's order: ``mistake_rate, mistake_rate_std, updates, updates_std``, each followed
+        by itself with ``, printed`` behind its name; and ``agrees``.
     """
+    grouped = runs.groupby("model")[["mistake_rate", "updates"]]
+    ours = grouped.mean().join(grouped.std().add_suffix("_std"))
+    printed = load_table("libol_table3").set_index("algorithm")[list(QUANTITIES)]
+    table = printed.add_suffix(", printed").join(ours, how="inner")
+    near = [(table[q] - table[f"{q}, printed"]).abs() <= 0.5001 * unit for q, unit in QUANTITIES.items()]
+    columns = [name for q in QUANTITIES for name in (q, f"{q}, printed")]
+    return table[columns].assign(agrees=np.logical_and.reduce(near))
+
+
+QUANTITIES = {"mistake_rate": 1e-3, "mistake_rate_std": 1e-3, "updates": 0.1, "updates_std": 0.1}  # last digit printed
+
+
+def against_printed(X, y):
+    """Return the mistake rates and updates that the manual prints for four learners, and those of `libol_runs`."""
+    plain = {"fit_intercept": False}
+    learners = {"PA": PAClassifier("PA", **plain), "PA-I": PAClassifier("PA-I", C=1 / 4, **plain)}
+    learners |= {"PA-II": PAClassifier("PA-II", C=1 / 16, **plain)}
+    learners |= {"perceptron": OnlineClassifier("perceptron", **plain)}
     printed = load_table("libol_table3_ijcnn1").drop(columns="note").set_index(["model", "quantity"])
-    ours = libol_runs(X, y).melt(["model", "seed"], var_name="quantity")
+    ours = libol_runs(learners, X, y).melt(["model", "seed"], var_name="quantity")
     ours = ours.groupby(["model", "quantity"])["value"].agg(["mean", "std"])
     return printed.add_suffix(", printed").join(ours.add_suffix(", ours"))

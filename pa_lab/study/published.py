@@ -12,7 +12,7 @@ KEY = ["table", "model", "variant", "C", "metric"]  # what names one printed fig
 
 
 def load_table(name: str) -> pd.DataFrame:
-    """Return a transcribed table: ``"ezukwoke_zareian_2019"``, ``"perez_suay_table2"`` or ``"libol_table3_ijcnn1"``.
+    """Return a transcribed table: ``"ezukwoke_zareian_2019"``, ``"perez_suay_table2"`` or ``"libol_table3"``.
 
     >>> load_table("perez_suay_table2").shape
     (63, 5)

@@ -15,7 +15,7 @@ from pa_lab.queries import MARGIN, NO_DRAWS, query_probability
 from pa_lab.rows import dot_vector
 from pa_lab.rules import PA2, VARIANTS, hinge, step
 from pa_lab.study.experiments import cached_fit, flip_labels
-from pa_lab.study.metrics import best_threshold, scores
+from pa_lab.study.metrics import best_threshold, measures
 from pa_lab.study.published import KEY, called
 
 REAL_COLUMNS = slice(10, 22)  # the first ten say which cylinder fired
@@ -169,7 +169,7 @@ def weighted_sums(X, w):
 
 def auc(y: np.ndarray, decision: np.ndarray) -> float:
     """Return the area under the ROC curve of decision values, in percent."""
-    return 100 * scores(y, decision)["auc"]
+    return 100 * measures(y, decision)["auc"]
 
 
 def hard_scores(y: np.ndarray, decision: np.ndarray) -> dict[str, float]:

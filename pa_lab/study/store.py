@@ -135,14 +135,18 @@ def _save_json(folder, name, values, data, seeds):
         "values": before["values"] | _plain(values, "values"),
         "seeds": before["seeds"] if seeds is None else _plain(seeds, "seeds"),
         "data": before["data"] | {bunch.name: bunch.digest for bunch in data},
-        "versions": {"python": f"{sys.version_info[0]}.{sys.version_info[1]}", "pa-lab": pa_lab.__version__}
-        | {package: version(package) for package in PACKAGES},
+        "versions": _versions(),
     }
     if _stand_in:
         record["stand_in"] = True
     text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     _put(folder, f"{name}.json", text)
     _saved[folder, name] = record
+
+
+def _versions():
+    own = {"python": f"{sys.version_info[0]}.{sys.version_info[1]}", "pa-lab": pa_lab.__version__}
+    return own | {package: version(package) for package in PACKAGES}
 
 
 def _put(folder, file, content):
@@ -187,6 +191,30 @@ def _unwrapped(value, key):
             raise ValueError(f"{key} has an index with repeated labels: {value.index.tolist()}.")
         return value.to_dict()
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def save_campaign(name: str, frame: pd.DataFrame, data: "Iterable[Bunch]", seconds: float) -> None:
+    """Store all rows of a long experiment in `report/results/campaigns/NAME.json`, a column a line; NaN as None."""
+    frame = frame.astype(object).where(frame.notna(), None)
+    columns = {column: _plain(frame[column], column) for column in frame.to_dict("list")}
+    head = {"data": {bunch.name: bunch.digest for bunch in data}, "seconds": round(seconds), "versions": _versions()}
+    lines = [f" {json.dumps(key)}: {json.dumps(value, sort_keys=True)}" for key, value in head.items()]
+    rows = [f"  {json.dumps(key)}: {json.dumps(list(value.values()))}" for key, value in columns.items()]
+    text = "{\n" + ",\n".join([*lines, ' "columns": {\n' + ",\n".join(rows) + "\n }"]) + "\n}\n"
+    atomic_write(campaign_file(name), text)
+
+
+def campaign_file(name: str) -> Path:
+    """Return where the rows of a campaign are stored."""
+    return ROOT / "report" / "results" / "campaigns" / f"{name}.json"
+
+
+def load_campaign(name: str) -> pd.DataFrame:
+    """Return the stored rows of a long experiment."""
+    try:
+        return pd.DataFrame(json.loads(campaign_file(name).read_text(encoding="utf-8"))["columns"])
+    except FileNotFoundError:
+        raise FileNotFoundError(f"the campaign {name!r} has not been run: make campaign NAME={name}") from None
 
 
 def save_figure(fig: "matplotlib.figure.Figure", name: str, times: bool = False) -> None:

@@ -1,7 +1,9 @@
-"""Choose settings on rows held out: try them, keep the best, score it on rows that took no part in the choice.
+"""Choose settings on rows held out: `tune` tries them, `best` chooses.
 
-A part of a data set is a pair ``(X, y)`` of rows and labels -1 and +1. A setting is a dict of parameters.
+A setting is a dict of parameters. Parts of a data set are cut by `pa_lab.study.experiments.split_rows`.
 """
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,9 +12,9 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC
 
 from pa_lab.study import datasets
-from pa_lab.study.experiments import draw, sweep
-from pa_lab.study.fits import cached_fit
-from pa_lab.study.metrics import best_threshold, scores
+from pa_lab.study.experiments import draw, split_rows, sweep
+from pa_lab.study.metrics import best_threshold, measures
+from pa_lab.study.svm_cache import cached_fit
 
 Part = tuple[np.ndarray, np.ndarray]
 Models, Options = dict[str, BaseEstimator], dict[str, list[dict]]
@@ -29,68 +31,115 @@ def fitted(model: BaseEstimator, setting: dict, X: np.ndarray, y: np.ndarray) ->
     return cached_fit(model, X, y)[0] if isinstance(model, SVC) else model.fit(X, y)
 
 
-def validate(models: Models, options: Options, learn: Part, choose: Part, n_jobs: int = -1) -> pd.DataFrame:
-    """Fit every model with each of its settings, and return the AUC on rows it has not learnt.
+def measured(model: BaseEstimator, learn: Part, choose: Part) -> dict[str, float]:
+    """Return the six measures of a fitted model on the rows to choose by, at the threshold 0; and two numbers more.
+
+    ``f1_tuned`` is the F1 at ``threshold``, the one with the best F1 on those rows.
+    """
+    X, y = choose
+    p = model.decision_function(X)
+    threshold = best_threshold(y, p)
+    return measures(y, p) | {"threshold": threshold, "f1_tuned": measures(y, p, threshold)["f1"]}
+
+
+def tune(
+    models: Models,
+    options: Options | list[dict],
+    X: np.ndarray,
+    y: np.ndarray,
+    splits: Sequence[tuple[np.ndarray, np.ndarray]],
+    judge: Callable[[BaseEstimator, Part, Part], dict] = measured,
+    n_jobs: int = -1,
+) -> pd.DataFrame:
+    """Fit every model with each of its settings to some rows, and judge it on other rows.
 
     Parameters
     ----------
     models : dict of str to estimator
-    options : dict of str to list of dict
-        The settings to try for each model.
-    learn, choose : pairs (X, y)
-        Rows to fit to, and rows to score.
+    options : list of dict, or dict of str to list of dict
+        The settings to try: for all models, or for each its own.
+    X, y : arrays of shape (n, d) and (n,)
+    splits : sequence of pairs of index arrays
+        Rows to learn from and rows to choose by: from `split_rows` or a splitter of scikit-learn.
+    judge : callable, default=`measured`
+        Takes the fitted model and both parts as pairs (X, y), and returns a dict of results.
     n_jobs : int, default=-1
         Number of worker processes.
 
     Returns
     -------
     DataFrame
-        Columns ``method`` and ``setting``; a column for each parameter in it; ``auc``, rounded to four digits, so that
-        `best` takes the first of settings that differ by less; and ``vectors``, the support vectors kept.
+        A row for each model, setting and split: ``method``, ``setting``, ``fold``, a column for each parameter, and
+        what the judge returned. `best` chooses from it.
 
     Examples
     --------
     >>> from pa_lab import PAClassifier
-    >>> part = np.array([[1.0], [-1.0]]), np.array([1, -1])
-    >>> validate({"PA": PAClassifier("PA")}, {"PA": [{}]}, part, part, n_jobs=1)["auc"].tolist()
-    [1.0]
+    >>> X, y, rows = np.array([[1.0], [-1.0]]), np.array([1, -1]), np.arange(2)
+    >>> tried = tune({"PA-I": PAClassifier()}, [{"C": 0.5}, {"C": 1.0}], X, y, [(rows, rows)], n_jobs=1)
+    >>> best(tried, "method", "auc")["C"].tolist()
+    [0.5]
     """
-    return sweep(_validated, _plan(options), n_jobs, "settings", models=models, learn=learn, choose=choose)
+    if not isinstance(options, dict):
+        options = dict.fromkeys(models, options)
+    plan = [(name, setting, fold) for name in options for setting in options[name] for fold in range(len(splits))]
+    plan = [dict(zip(("method", "setting", "fold"), case, strict=True)) for case in plan]
+    if not plan:
+        raise ValueError(f"options must hold at least one setting and splits one split; got {options!r}.")
+    return sweep(_tried, plan, n_jobs, "tuning", models=models, X=X, y=y, splits=splits, judge=judge)
 
 
-def _plan(options):
-    return [{"method": method, "setting": setting} for method in options for setting in options[method]]
+def _tried(method, setting, fold, models, X, y, splits, judge):
+    learn, choose = ((X[rows], y[rows]) for rows in splits[fold])
+    return setting | judge(fitted(models[method], setting, *learn), learn, choose)
 
 
-def _validated(method, setting, models, learn, choose):
-    model = fitted(models[method], setting, *learn)
-    auc = scores(choose[1], model.decision_function(choose[0]))["auc"]
-    return setting | {"auc": round(auc, 4), "vectors": len(getattr(model, "support_", []))}
-
-
-def best(frame: pd.DataFrame, by: str | list[str], score: str, lowest: bool = False) -> pd.DataFrame:
-    """Return the row with the highest (or lowest) score of each group; of equal ones the first.
+def best(
+    frame: pd.DataFrame, by: str | list[str], measure: str, lowest: bool = False, settings: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return the row with the highest (or lowest) measure of each group; of equal ones the first, NaN only if all are.
 
     Parameters
     ----------
     frame : DataFrame
-        A row per setting.
+        A row per setting, or several.
     by : str or list of str
         Columns to group by. Groups stay in the order of their first rows.
-    score : str
+    measure : str
         The column to choose by.
     lowest : bool, default=False
-        The score is an error.
+        The measure is an error.
+    settings : sequence of str, optional
+        Columns that make a setting, if it has several rows, such as one for each fold. It counts by their mean.
 
     Examples
     --------
-    >>> tried = pd.DataFrame({"method": "PA-I", "C": [1.0, 2.0, 3.0], "f1": [0.1, 0.3, 0.3]})
-    >>> best(tried, "method", "f1")["C"].tolist()
+    >>> tried = pd.DataFrame({"method": "PA-I", "C": [1.0, 2.0, 1.0, 2.0], "f1": [0.5, 0.4, 0.1, 0.4]})
+    >>> best(tried, "method", "f1", settings=["C"])["C"].tolist()
     [2.0]
     """
-    frame = frame.reset_index(drop=True)
-    groups = frame.groupby(by, sort=False)[score]
-    return frame.loc[groups.idxmin() if lowest else groups.idxmax()].reset_index(drop=True)
+    by = [by] if isinstance(by, str) else by
+    if settings:
+        frame = frame.groupby([*by, *settings], sort=False, dropna=False)[measure].mean()
+    frame = frame.reset_index(drop=not settings)
+    value = -frame[measure].fillna(np.inf) if lowest else frame[measure].fillna(-np.inf)
+    rows = value.groupby([frame[name] for name in by], sort=False).idxmax()
+    return frame.loc[rows].reset_index(drop=True)
+
+
+# ---------------------------------------------------------------- of notebook 05, until it is rewritten
+
+
+def validate(models: Models, options: Options, learn: Part, choose: Part, n_jobs: int = -1) -> pd.DataFrame:
+    """As `tune`, with two parts as pairs; of the measures it has ``auc``, in four digits, and the ``vectors`` kept."""
+    rows = np.split(np.arange(len(learn[1]) + len(choose[1])), [len(learn[1])])
+    X, y = np.concatenate([learn[0], choose[0]]), np.concatenate([learn[1], choose[1]])
+    return tune(models, options, X, y, [rows], _auc_and_vectors, n_jobs)
+
+
+def _auc_and_vectors(model, learn, choose):
+    auc = measures(choose[1], model.decision_function(choose[0]))["auc"]
+    return {"auc": round(auc, 4), "vectors": len(getattr(model, "support_", []))}
 
 
 def drawn(name: str, seed: int, n: int = 3000) -> list[Part]:
@@ -110,42 +159,24 @@ def drawn(name: str, seed: int, n: int = 3000) -> list[Part]:
     X = MaxAbsScaler().fit_transform(X)
     X = X.toarray() if hasattr(X, "toarray") else X
     X = X / np.sqrt(X.var() * X.shape[1])
-    ends = [2 * n // 3, n]
-    return list(zip(np.split(X, ends), np.split(y, ends), strict=True))
+    return [(X[rows], y[rows]) for rows in split_rows(len(y), [2 * n // 3, n - 2 * n // 3])]
 
 
 def tuned_scores(name: str, seed: int, models: Models, options: Options, n: int = 3000) -> list[dict]:
-    """Tune models on random rows of a data set, and score them on other rows.
+    """Tune models on random rows of a data set by their AUC, and score them on other rows at the threshold tuned too.
 
-    The setting of each model is the one with the best AUC on the rows to choose by. Its threshold is the one with the
-    best F1 on the same rows.
+    A dict for each model: ``method``, ``setting`` and the six `pa_lab.study.metrics.measures`.
 
-    Parameters
-    ----------
-    name : str
-        A data set.
-    seed, n : int
-        Seed and size of the draw, as in `drawn`.
-    models, options : dict
-        As in `validate`.
-
-    Returns
-    -------
-    list of dict
-        A dict for each model: ``method``, ``setting`` and the six `pa_lab.study.metrics.scores`.
-
-    Examples
-    --------
     >>> from pa_lab import PAClassifier
     >>> found = tuned_scores("twonorm", 0, {"PA-I": PAClassifier()}, {"PA-I": [{"C": 0.1}, {"C": 1.0}]}, n=600)
     >>> found[0]["setting"], found[0]["auc"] > 0.9
     ({'C': 1.0}, True)
     """
     learn, choose, test = drawn(name, seed, n)
-    found, known = [], {"models": models, "learn": learn, "choose": choose}
-    tried = pd.DataFrame([case | _validated(**case, **known) for case in _plan(options)])
-    for case in best(tried, "method", "auc")[["method", "setting"]].to_dict("records"):
+    found = []
+    chosen = best(validate(models, options, learn, choose, n_jobs=1), "method", "auc")
+    for case in chosen[["method", "setting"]].to_dict("records"):
         model = fitted(models[case["method"]], case["setting"], *learn)
         threshold = best_threshold(choose[1], model.decision_function(choose[0]))
-        found.append(case | scores(test[1], model.decision_function(test[0]), threshold))
+        found.append(case | measures(test[1], model.decision_function(test[0]), threshold))
     return found

@@ -10,7 +10,7 @@ const SCALES = [1, 2, 4, 8, 16, 40, 100, 400, 1000, 4000, 1e4, 1e5, 1e6];
 export const STEP = {
   w: pair([0.3, 0.3], -5, 5),
   x: pair([1, 2], -REACH, REACH),
-  y: choice(1, [1, -1]),
+  y: choice(-1, [1, -1]), // a wrong label: the boundary of PA swings at once
   C: number(0.1, 0.001, 100),
   intercept: choice("none", ["none", "counted", "left out"]),
   rules: some(["PA", "PA-I"], VARIANTS),

@@ -6,8 +6,8 @@ from sklearn.linear_model import SGDClassifier
 
 from bench import medians, row
 from pa_lab import PAClassifier, datasets
-from pa_lab.passes import IN_ORDER, NO_TRACE, State, learn_two
-from pa_lab.queries import ASK_ALL
+from pa_lab.passes import Examples, State, learn
+from pa_lab.queries import ASK_ALL, N_COUNTERS
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
 
@@ -19,8 +19,10 @@ def main():
     labels, C, river_rows = y.astype(float), np.ones(len(y)), 5000
 
     def loop():
-        state = State(np.zeros((X.shape[1] + 1, 1)), np.empty((X.shape[1] + 1, 0)), np.zeros(5, dtype=np.int64))
-        learn_two(make_rows(X), labels, IN_ORDER, C, make_rule("PA-I"), ASK_ALL, state, NO_TRACE)
+        state = State(
+            np.zeros((X.shape[1] + 1, 1)), np.empty((X.shape[1] + 1, 0)), np.zeros(N_COUNTERS, dtype=np.int64)
+        )
+        learn(make_rows(X), Examples(labels, C), make_rule("PA-I"), ASK_ALL, state, None, None, None)
 
     one_pass = {"loss": "hinge", "penalty": None, "shuffle": False, "max_iter": 1, "tol": None, "fit_intercept": False}
     sgd = SGDClassifier(learning_rate="pa1", eta0=1.0, **one_pass)

@@ -1,4 +1,4 @@
-"""`pa_lab.study.fits`: fits kept as arrays give what the machines give, and nothing in their files is run."""
+"""`pa_lab.study.svm_cache`: fits kept as arrays give what the machines give, and nothing in their files is run."""
 
 import io
 import pickle
@@ -14,8 +14,8 @@ from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
-from pa_lab.study import experiments, fits
-from pa_lab.study.fits import cached_fit, dyadic
+from pa_lab.study import experiments, svm_cache
+from pa_lab.study.svm_cache import cached_fit, dyadic
 
 X, y = make_classification(300, 6, random_state=0)
 y = 2 * y - 1
@@ -25,7 +25,7 @@ MODELS = [SVC(kernel="linear", C=0.5), SVC(C=2.0, gamma=0.25), LinearSVC(tol=0.0
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
-    fits._warn_once.cache_clear()
+    svm_cache._warn_once.cache_clear()
     return tmp_path
 
 
@@ -44,7 +44,7 @@ def test_a_kept_fit_has_the_bits_of_the_machine(cache, model):
     assert path.stat().st_mtime_ns == written and again == seconds > 0
     for machine in (first, second, pickle.loads(pickle.dumps(second)), clone(second), second.fit(X, y)):
         assert machine.classes_.tolist() == [-1, 1] and machine.C == model.C
-        for name in fits.names_of(model):
+        for name in svm_cache._names(model):
             np.testing.assert_array_equal(getattr(machine, name), getattr(plain, name))
         np.testing.assert_allclose(machine.decision_function(X), plain.decision_function(X), atol=1e-6)
         np.testing.assert_array_equal(machine.predict(X), plain.predict(X))
@@ -117,19 +117,6 @@ def as_pickled_member(path):
             archive.writestr(name, out.getvalue() if name == "intercept_.npy" else content)
 
 
-def flip_a_number(path):
-    with np.load(path) as saved:
-        arrays = dict(saved)
-    arrays["coef_"] = arrays["coef_"] + 1
-    np.savez(path, **arrays)
-
-
-def add_a_name(path):
-    with np.load(path) as saved:
-        arrays = dict(saved)
-    np.savez(path, decision_function=np.zeros(1), **arrays)
-
-
 def cut(path):
     path.write_bytes(path.read_bytes()[:-100])
 
@@ -137,10 +124,10 @@ def cut(path):
 @pytest.mark.parametrize(
     "damage",
     [
-        as_pickled_member, flip_a_number, add_a_name, cut,
+        as_pickled_member, cut,
         lambda path: path.write_bytes(pickle.dumps(Trap())), lambda path: path.write_bytes(b""),
     ],
-    ids=["pickle inside", "other number", "other name", "cut", "pickle", "empty"],
+    ids=["pickle inside", "cut", "pickle", "empty"],
 )  # fmt: skip
 def test_a_damaged_fit_is_repeated_and_nothing_in_it_is_run(cache, damage):
     first, _ = cached_fit(MODELS[0], X, y)
@@ -149,7 +136,7 @@ def test_a_damaged_fit_is_repeated_and_nothing_in_it_is_run(cache, damage):
     again, _ = cached_fit(MODELS[0], X, y)
     np.testing.assert_array_equal(again.coef_, first.coef_)
     assert kept(cache) == [path]
-    assert fits.read(path, {*fits.names_of(MODELS[0]), "seconds"}) is not None, "it was not mended"
+    assert svm_cache._read(path, svm_cache._names(MODELS[0])) is not None, "it was not mended"
 
 
 def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_more(tmp_path, monkeypatch):
@@ -182,7 +169,6 @@ def test_a_read_only_cache_is_read_and_costs_a_warning_when_a_fit_is_new(cache):
         (SVC(), sparse.csr_array(X), y, ValueError, r"X must be dense for the RBF kernel: use X\.toarray\(\)"),
         (SVC(), X, np.arange(len(y)) % 3, ValueError, r"y must hold two classes; got \[0 1 2\]"),
         (SVC(), X, np.array(["a", "b"], dtype=object)[(y > 0).astype(int)], TypeError, "numbers or text"),
-        (SVC(random_state=np.random.RandomState(0)), X, y, TypeError, "model must have plain parameters"),
     ],
 )
 def test_what_arrays_cannot_tell_is_refused(model, rows, labels, error, words):

@@ -1,18 +1,16 @@
 """Slow fits of support vector machines, kept between runs as plain arrays in the cache folder.
 
-A fit is found again by the content of the model's parameters, the rows and the labels. What is kept are arrays and
-their checksum. Nothing in the folder is executed when it is read: who can write there can change numbers, and cannot
-run code.
+A fit is found again by the content of the model's parameters, the rows and the labels. What is kept are arrays. Nothing
+in the folder is executed when it is read: who can write there can change numbers, and cannot run code.
 """
 
 import functools
-import hashlib
 import json
 import time
 import warnings
-from pathlib import Path
 from typing import Self
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 import sklearn
@@ -103,20 +101,23 @@ def cached_fit(model: SVC | LinearSVC, X: Matrix, y: np.ndarray) -> tuple[Stored
     [[1.0]]
     """
     X, y = (a if sp.issparse(a) else np.asarray(a) for a in (X, y))  # the same for an array and a memory map of it
-    model, X = prepared(model, X, y)
-    path = cache_folder() / "fits" / f"{key(model, X, y)}.npz"
-    arrays = read(path, {*names_of(model), "seconds"})
+    model, X = _prepared(model, X, y)
+    path = _file(model, X, y)
+    arrays = _read(path, _names(model) | {"seconds"})
     if arrays is None:
         start = time.perf_counter()
-        fitted = model.fit(X, y)
-        seconds = time.perf_counter() - start
-        arrays = arrays_of(fitted) | {"seconds": np.array(seconds)}
-        keep(path, arrays)
+        machine = model.fit(X, y)
+        arrays = arrays_of(machine) | {"seconds": np.array(time.perf_counter() - start)}
+        try:
+            with store.replacing(path) as out:
+                np.savez(out, **arrays)
+        except OSError as error:
+            _warn_once(str(path.parent), error.strerror)
     seconds = arrays.pop("seconds").item()
     return StoredSVM(arrays), seconds
 
 
-def prepared(model: SVC | LinearSVC, X: Matrix, y: np.ndarray) -> tuple[SVC | LinearSVC, Matrix]:
+def _prepared(model, X, y):
     """Return a copy of the model and the rows as they are fitted, or raise where a `StoredSVM` would not do."""
     if not isinstance(model, SVC | LinearSVC):
         raise TypeError(f"model must be an SVC or a LinearSVC, whose arrays are known; got {model!r}.")
@@ -137,65 +138,39 @@ def prepared(model: SVC | LinearSVC, X: Matrix, y: np.ndarray) -> tuple[SVC | Li
     return model, X
 
 
-def names_of(model: SVC | LinearSVC) -> list[str]:
+def _names(model):
     """Return the names of the attributes that are kept of a machine."""
-    names = ["classes_", "intercept_", "n_iter_", "C"]
+    names = {"classes_", "intercept_", "n_iter_", "C"}
     if isinstance(model, LinearSVC):
-        return [*names, "coef_"]
-    of_kernel = ["coef_"] if model.kernel == "linear" else ["support_vectors_", "gamma"]
-    return [*names, "support_", "n_support_", "dual_coef_", *of_kernel]
+        return names | {"coef_"}
+    of_kernel = {"coef_"} if model.kernel == "linear" else {"support_vectors_", "gamma"}
+    return names | {"support_", "n_support_", "dual_coef_"} | of_kernel
 
 
-def arrays_of(fitted: SVC | LinearSVC) -> dict[str, np.ndarray]:
+def arrays_of(machine: SVC | LinearSVC) -> dict[str, np.ndarray]:
     """Return what a `StoredSVM` needs of a fitted machine."""
-    values = {name: getattr(fitted, name) for name in names_of(fitted)}
+    values = {name: getattr(machine, name) for name in _names(machine)}
     return {name: np.array(value.toarray() if sp.issparse(value) else value) for name, value in values.items()}
 
 
-def key(model: SVC | LinearSVC, X: Matrix, y: np.ndarray) -> str:
-    """Return the name of a fit: a checksum of the parameters, the rows, the labels and the version of scikit-learn."""
+def _file(model, X, y):
+    """Return the path of a fit. Its name is a checksum of parameters, rows, labels and the version of scikit-learn."""
     settings = {"model": type(model).__name__, "scikit-learn": sklearn.__version__} | model.get_params()
-    try:
-        text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
-    except (AttributeError, TypeError, ValueError) as error:
-        raise TypeError(
-            f"model must have plain parameters, so that its fit can be found again; got {model!r}."
-        ) from error
-    parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data} if sp.issparse(X) else {"X": X}
-    return checksum({"settings": np.array(text), "shape": np.array(X.shape), "y": y, **parts})
+    rows = X if sp.issparse(X) else np.ascontiguousarray(X)
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return cache_folder() / "fits" / f"{joblib.hash((text, rows, np.ascontiguousarray(y)), coerce_mmap=True)}.npz"
 
 
-def checksum(arrays: dict[str, np.ndarray]) -> str:
-    """Return the sha256 of named arrays: of their names, types, shapes and values, in the order of the names."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {np.shape(arrays[name])} ".encode())
-        digest.update(array.data.cast("B") if array.size and array.dtype.kind != "U" else array.tobytes())
-    return digest.hexdigest()
-
-
-def read(path: Path, names: set[str]) -> dict[str, np.ndarray] | None:
+def _read(path, names):
     """Return the arrays of a kept fit by their names, or None if there is none or if it is damaged."""
     try:
         with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
-            if set(saved.files) == names | {"checksum"}:
-                arrays = {name: saved[name] for name in names}
-                return arrays if str(saved["checksum"]) == checksum(arrays) else None
+            return {name: saved[name] for name in names}
     except PermissionError as error:
         _warn_once(str(path.parent), error.strerror)
     except Exception:  # there is none, or whatever is wrong with it, it can be made again
         return None
     return None
-
-
-def keep(path: Path, arrays: dict[str, np.ndarray]):
-    """Write a fit with its checksum, or warn that this is not possible."""
-    try:
-        with store.replacing(path) as out:
-            np.savez(out, checksum=np.array(checksum(arrays)), **arrays)
-    except OSError as error:
-        _warn_once(str(path.parent), error.strerror)
 
 
 @functools.cache

@@ -1,0 +1,266 @@
+"""Types of the public names, for type checkers and editors; tests/test_types.py compares them with the code."""
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, Literal, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+datasets: ModuleType  # pa_lab.study.datasets
+__version__: str
+
+class _Sparse(Protocol):
+    def tocsr(self) -> Any: ...
+
+_Rows: TypeAlias = ArrayLike | _Sparse
+_Variant: TypeAlias = Literal["PA", "PA-I", "PA-II", "PALS"]
+_Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+_Numbers: TypeAlias = NDArray[np.float64]
+_Kernel: TypeAlias = (
+    Literal["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed"] | Callable[..., ArrayLike]
+)
+_Policy: TypeAlias = Literal["removal", "nearest", "projection", "oldest", "smallest"]
+_ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
+
+class _Learner:
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    n_iter_: int
+    @property
+    def n_seen_(self) -> int: ...
+    @property
+    def n_updates_(self) -> int: ...
+    @property
+    def n_mistakes_(self) -> int: ...
+    @property
+    def n_queries_(self) -> int: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> Self: ...
+
+class _Classifier(_Learner):
+    classes_: NDArray[Any]
+    def fit(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
+    def partial_fit(
+        self,
+        X: _Rows,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        asked: bool = False,
+    ) -> Self: ...
+    def should_query(self, X: _Rows) -> NDArray[np.bool_]: ...
+    def decision_function(self, X: _Rows) -> _Numbers: ...
+    def predict(self, X: _Rows) -> NDArray[Any]: ...
+    def score(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+class _Regressor(_Learner):
+    def fit(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
+    def partial_fit(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
+    def predict(self, X: _Rows) -> _Numbers: ...
+    def score(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+class _Linear:
+    coef_: _Numbers
+    intercept_: _Numbers
+
+class _Expansion:
+    @property
+    def support_(self) -> NDArray[np.int64]: ...
+    @property
+    def support_vectors_(self) -> Any: ...
+    @property
+    def dual_coef_(self) -> _Numbers: ...
+
+class PAClassifier(_Linear, _Classifier):
+    variant: _Variant
+    C: float
+    fit_intercept: bool
+    intercept_scaling: float
+    average: bool
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    early_stopping: bool
+    validation_fraction: float
+    shuffle: bool
+    class_weight: _ClassWeight
+    multi_class: Literal["direct", "ovr"]
+    batch_size: int
+    query: Literal["all", "margin", "random", "threshold"]
+    delta: float | Literal["auto"]
+    query_rate: float | None
+    label_budget: int | None
+    warm_start: bool
+    random_state: _Seed
+    def __init__(
+        self,
+        variant: _Variant = "PA-I",
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        average: bool = False,
+        max_iter: int = 1,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        shuffle: bool = False,
+        class_weight: _ClassWeight = None,
+        multi_class: Literal["direct", "ovr"] = "direct",
+        batch_size: int = 1,
+        query: Literal["all", "margin", "random", "threshold"] = "all",
+        delta: float | Literal["auto"] = 1.0,
+        query_rate: float | None = None,
+        label_budget: int | None = None,
+        warm_start: bool = False,
+        random_state: _Seed = None,
+    ) -> None: ...
+
+class PARegressor(_Linear, _Regressor):
+    variant: _Variant
+    C: float
+    epsilon: float
+    fit_intercept: bool
+    intercept_scaling: float
+    average: bool
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    early_stopping: bool
+    validation_fraction: float
+    shuffle: bool
+    batch_size: int
+    warm_start: bool
+    random_state: _Seed
+    def __init__(
+        self,
+        variant: _Variant = "PA-I",
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        average: bool = False,
+        max_iter: int = 1,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        shuffle: bool = False,
+        batch_size: int = 1,
+        warm_start: bool = False,
+        random_state: _Seed = None,
+    ) -> None: ...
+
+class KernelPAClassifier(_Expansion, _Classifier):
+    variant: _Variant
+    C: float
+    kernel: _Kernel
+    gamma: float | Literal["scale", "auto"]
+    degree: int
+    coef0: float
+    landmarks: int | ArrayLike | None
+    landmark_choice: Literal["start", "kmeans"]
+    landmark_norm: Literal["kernel", "euclidean"]
+    budget: int | None
+    budget_policy: _Policy
+    average: bool
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    early_stopping: bool
+    validation_fraction: float
+    shuffle: bool
+    class_weight: _ClassWeight
+    multi_class: Literal["direct", "ovr"]
+    batch_size: int
+    query: Literal["all", "margin", "random", "threshold"]
+    delta: float | Literal["auto"]
+    query_rate: float | None
+    label_budget: int | None
+    warm_start: bool
+    n_jobs: int | None
+    random_state: _Seed
+    def __init__(
+        self,
+        variant: _Variant = "PA-I",
+        C: float = 1.0,
+        kernel: _Kernel = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        landmarks: int | ArrayLike | None = None,
+        landmark_choice: Literal["start", "kmeans"] = "start",
+        landmark_norm: Literal["kernel", "euclidean"] = "kernel",
+        budget: int | None = None,
+        budget_policy: _Policy = "projection",
+        average: bool = False,
+        max_iter: int = 1,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        shuffle: bool = False,
+        class_weight: _ClassWeight = None,
+        multi_class: Literal["direct", "ovr"] = "direct",
+        batch_size: int = 1,
+        query: Literal["all", "margin", "random", "threshold"] = "all",
+        delta: float | Literal["auto"] = 1.0,
+        query_rate: float | None = None,
+        label_budget: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: _Seed = None,
+    ) -> None: ...
+
+class KernelPARegressor(_Expansion, _Regressor):
+    variant: _Variant
+    C: float
+    epsilon: float
+    kernel: _Kernel
+    gamma: float | Literal["scale", "auto"]
+    degree: int
+    coef0: float
+    landmarks: int | ArrayLike | None
+    landmark_choice: Literal["start", "kmeans"]
+    landmark_norm: Literal["kernel", "euclidean"]
+    budget: int | None
+    budget_policy: _Policy
+    average: bool
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    early_stopping: bool
+    validation_fraction: float
+    shuffle: bool
+    batch_size: int
+    warm_start: bool
+    n_jobs: int | None
+    random_state: _Seed
+    def __init__(
+        self,
+        variant: _Variant = "PA-I",
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: _Kernel = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        landmarks: int | ArrayLike | None = None,
+        landmark_choice: Literal["start", "kmeans"] = "start",
+        landmark_norm: Literal["kernel", "euclidean"] = "kernel",
+        budget: int | None = None,
+        budget_policy: _Policy = "projection",
+        average: bool = False,
+        max_iter: int = 1,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        shuffle: bool = False,
+        batch_size: int = 1,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: _Seed = None,
+    ) -> None: ...

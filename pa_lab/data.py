@@ -1,0 +1,256 @@
+"""The front desk: rows, labels, classes and weights as the learners want them, or a sentence on what is wrong."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from pa_lab.queries import Number
+from pa_lab.rules import allows_slack
+
+# ---------------------------------------------------------------- rows
+
+
+def read_rows(learner, X, reset, finite=True):
+    """Return rows, C-contiguous or CSR with sorted indices and no duplicates.
+
+    With ``reset`` they are the first that the learner sees. Without ``finite`` a pass looks for NaN and infinity.
+    """
+    if not reset and needs_no_check(learner, X) and not (finite and overflows(X)):
+        return X
+    refuse_containers(X)
+    refuse_dates(X, "X")
+    if getattr(X, "format", "") in ("csr", "csc"):
+        refuse_damaged(X)
+    X = validate_data(learner, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+                      ensure_all_finite=finite)  # fmt: skip
+    if hasattr(X, "indptr") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def needs_no_check(learner, X):
+    """Say whether X is a plain array of the form already seen, for which scikit-learn's checks would cost the most."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == learner.n_features_in_
+        and X.flags.c_contiguous
+        and not hasattr(learner, "feature_names_in_")
+    )
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def overflows(X):
+    """Say whether the sum of X is not finite, as where any of its numbers is not."""
+    return not np.isfinite(X.sum())
+
+
+def refuse_containers(X):
+    """Raise if X is something that only looks like rows: a Dask collection, a list of sparse rows, dictionaries."""
+    if hasattr(X, "__dask_graph__"):
+        raise TypeError("X is a Dask collection, which would be loaded whole: wrap the model in "
+                        "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
+                        "(X.compute() loads it all).")  # fmt: skip
+    row = X[0] if isinstance(X, list | tuple) and X else X
+    if row is not X and hasattr(row, "tocsr"):
+        raise TypeError("X is a list of sparse rows: pass a single row as it is, or stack several with "
+                        "scipy.sparse.vstack.")  # fmt: skip
+    if isinstance(row, dict) and not hasattr(row, "tocsr"):  # SciPy's DOK matrices are dictionaries too
+        raise TypeError("X holds dictionaries: turn a list of them into rows with "
+                        "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same "
+                        "keys.")  # fmt: skip
+
+
+def refuse_dates(data, name):
+    """Raise if an array or a frame holds dates or durations, which would be read as numbers in an unknown unit."""
+    dtypes = getattr(data, "dtypes", getattr(data, "dtype", ()))
+    for dtype in np.atleast_1d(np.asarray(dtypes, dtype=object)).ravel():
+        if str(dtype).lower().startswith(("date", "time", "duration", "period")):
+            raise ValueError(f"{name} holds dates or durations ({dtype}): turn them into numbers, such as days since "
+                             "the first one.")  # fmt: skip
+
+
+def refuse_damaged(X):
+    """Raise if a CSR or CSC matrix points beside its rows, columns or entries: compiled code would read there."""
+    kinds = ("row", "column") if X.format == "csr" else ("column", "row")
+    (n, width), starts = X.shape if X.format == "csr" else X.shape[::-1], X.indptr
+    n_entries = min(len(X.indices), len(X.data))
+    if len(starts) != n + 1 or starts[0] != 0 or starts[-1] > n_entries or (starts[1:] < starts[:-1]).any():
+        raise ValueError(f"X is a damaged sparse matrix: its {kinds[0]} pointers must be {n + 1} numbers that rise "
+                         f"from 0 to at most {n_entries}, the number of its entries.")  # fmt: skip
+    used = X.indices[: starts[-1]]
+    if len(used) and not 0 <= used.min() <= used.max() < width:
+        raise ValueError(f"X is a damaged sparse matrix: it has {kinds[1]} numbers from {used.min()} to {used.max()}, "
+                         f"but {width} {kinds[1]}s.")  # fmt: skip
+
+
+# ---------------------------------------------------------------- labels and targets
+
+
+def read_targets(X, y, advice):
+    """Return labels or targets as an array, one for each row of X."""
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iufb"):
+        refuse_many_columns(y, advice)
+        y = column_or_1d(y, warn=True)
+    if X.shape[0] != len(y):
+        check_consistent_length(X, y)
+    return y
+
+
+def as_reals(y):
+    """Return the targets of a regression as finite doubles."""
+    refuse_dates(y, "y")
+    if y.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold real targets.")
+    y = as_numbers(y, "y")
+    assert_all_finite(y, input_name="y")
+    return y
+
+
+def refuse_many_columns(y, advice):
+    """Raise, with the advice, if ``y`` has several values a row: an array, a matrix, a frame or a list of lists."""
+    if isinstance(y, list) and y and isinstance(y[0], list | tuple | set | np.ndarray):
+        shape = (len(y), max(np.size(list(row)) for row in y))
+    else:
+        shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead: {advice}")
+
+
+def as_numbers(values, name):
+    """Return values as an array of doubles, or raise if they are text."""
+    values = np.asarray(values)
+    if values.dtype.kind in "US":
+        raise ValueError(f"{name} must hold numbers; got {values.ravel()[:1].tolist()[0]!r}.")
+    try:
+        return values.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
+
+
+def at_least_two(classes, name="y"):
+    """Return the classes unless there are fewer than two."""
+    if len(classes) < 2:
+        raise ValueError(f"{name} must hold at least 2 classes; got {len(classes)} class: {classes!r}.")
+    return classes
+
+
+def check_classes(classes):
+    """Return the ``classes`` of a first `partial_fit`, sorted."""
+    classes = at_least_two(np.unique(classes), "classes")
+    assert_all_finite(classes, input_name="classes")
+    return classes
+
+
+def find_classes(y):
+    """Return the labels, sorted. Two whole numbers, the usual case, are found without sorting."""
+    if y.dtype.kind in "iubf":
+        classes = np.array([y.min(), y.max()])
+        whole = (np.isfinite(classes) & (classes == np.floor(classes))).all()
+        if whole and ((y == classes[0]) | (y == classes[1])).all():
+            return at_least_two(np.unique(classes))
+        assert_all_finite(y, input_name="y")
+    try:
+        check_classification_targets(y)
+    except TypeError as error:
+        raise ValueError(f"y must hold labels of one kind, text or numbers; got {set(y.tolist())}: {error}") from error
+    return at_least_two(np.unique(y))
+
+
+def encode(y, classes):
+    """Return labels as the passes want them: -1.0 and 1.0 for two classes, else class indices."""
+    if len(classes) == 2:
+        high = y == classes[1]
+        known = high | (y == classes[0])
+        codes = np.where(high, 1.0, -1.0)
+    else:
+        try:
+            index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        except TypeError as error:
+            raise ValueError(f"y holds labels not of one kind with the classes {classes!r}: {error}") from error
+        known = classes[index] == y
+        codes = index.astype(np.float64)
+    if not known.all():
+        raise ValueError(f"y holds the label {y[~known].tolist()[0]!r}, which is not among the classes {classes!r}.")
+    return codes
+
+
+def warn_of_long_runs(codes, n_classes):
+    """Warn if labels come in runs far longer than chance makes them, as when rows are sorted by class."""
+    n = len(codes)
+    if n < 50:
+        return
+    shares = np.bincount(np.maximum(codes, 0.0).astype(np.intp)) / n
+    expected = (n - 1) * (1.0 - np.sum(shares**2))
+    changes = np.count_nonzero(np.diff(codes))
+    if changes <= max(n_classes - 1, 0.02 * expected):
+        warnings.warn(f"the labels come in long runs ({changes} changes in {n} rows, about {expected:.0f} expected by "
+                      "chance): an online learner forgets the first classes. Set shuffle=True unless this is the order "
+                      "of time.", stacklevel=5)  # fmt: skip
+
+
+# ---------------------------------------------------------------- weights
+
+
+def as_weights(values, shape, name):
+    """Return weights from outside, dense or sparse, as an array of the shape; one output may come in any form."""
+    values = as_numbers(values.toarray() if hasattr(values, "toarray") else values, name)
+    if values.shape != shape and not (shape[0] == 1 and values.size == np.prod(shape)):
+        raise ValueError(f"{name} must have the shape {shape}; got {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} must hold finite numbers.")
+    return values.reshape(shape)
+
+
+def check_weights(sample_weight, n, variant):
+    """Return sample weights as an array of one factor for each of ``n`` rows, ones if None."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = as_numbers(sample_weight, "sample_weight")
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight for each row.")
+    if not (np.isfinite(weights) & (weights >= 0.0)).all():
+        raise ValueError(f"sample_weight must hold finite numbers >= 0; got {weights.min():g} to {weights.max():g}.")
+    if not allows_slack(variant) and (weights != 1.0).any():
+        raise ValueError("sample_weight is a factor on C, which variant='PA' does not have: choose 'PA-I' or 'PA-II'.")
+    return weights
+
+
+def refuse_idle_classes(y, sample_weight):
+    """Raise if all rows of a class have weight 0: it would count as a class and never be learnt."""
+    classes, index = np.unique(y, return_inverse=True)
+    weights = np.bincount(index, np.broadcast_to(sample_weight, len(index)))
+    if not weights.all():
+        raise ValueError(f"sample_weight is zero on all rows of the class {classes[weights == 0.0][0]!r}: give it a "
+                         "weight or leave its rows out.")  # fmt: skip
+
+
+def price_rows(learner, codes, sample_weight):
+    """Return ``C`` times the class weight times the sample weight, for each row."""
+    C = np.full(len(learner.classes_), float(learner.C))
+    index = (codes > 0).astype(np.intp) if len(C) == 2 else codes.astype(np.intp)
+    if learner.class_weight is not None:
+        C *= class_factors(learner.class_weight, learner.classes_, np.bincount(index, minlength=len(C)))
+    return C[index] * check_weights(sample_weight, len(index), learner.variant)
+
+
+def class_factors(class_weight, classes, counts):
+    """Return the weight of each class. ``counts`` says how often it occurs, which is sooner than sorting labels."""
+    factor = Number(Real, 0, None, closed="left")
+    if isinstance(class_weight, dict) and not all(map(factor.is_satisfied_by, class_weight.values())):
+        raise ValueError(f"class_weight must hold finite numbers >= 0; got {class_weight!r}.")
+    y, times = classes[counts > 0], counts[counts > 0]
+    factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=times)
+    if not factors.any():
+        raise ValueError(f"class_weight={class_weight!r} is zero for every class, so nothing would be learnt: "
+                         "give one class at least a weight above 0.")  # fmt: skip
+    return factors
