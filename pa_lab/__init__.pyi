@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from pa_lab.queries import PaidLabels
 
 datasets: ModuleType  # pa_lab.study.datasets
 __version__: str
@@ -48,9 +50,17 @@ class _Classifier(_Learner):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        asked: bool = False,
+        asked: bool | Literal["free"] | ArrayLike = False,
     ) -> Self: ...
-    def should_query(self, X: _Rows) -> NDArray[np.bool_]: ...
+    @overload
+    def should_query(self, X: _Rows, return_ids: Literal[False] = False) -> NDArray[np.bool_]: ...
+    @overload
+    def should_query(self, X: _Rows, return_ids: Literal[True]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]: ...
+    def cancel_queries(self, ids: ArrayLike | None = None) -> Self: ...
+    @property
+    def open_queries_(self) -> NDArray[np.int64]: ...
+    @property
+    def paid_labels_(self) -> PaidLabels: ...
     def decision_function(self, X: _Rows) -> _Numbers: ...
     def predict(self, X: _Rows) -> NDArray[Any]: ...
     def score(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
@@ -92,6 +102,7 @@ class PAClassifier(_Linear, _Classifier):
     delta: float | Literal["auto"]
     query_rate: float | None
     label_budget: int | None
+    n_rows: int | None
     warm_start: bool
     random_state: _Seed
     def __init__(
@@ -114,6 +125,7 @@ class PAClassifier(_Linear, _Classifier):
         delta: float | Literal["auto"] = 1.0,
         query_rate: float | None = None,
         label_budget: int | None = None,
+        n_rows: int | None = None,
         warm_start: bool = False,
         random_state: _Seed = None,
     ) -> None: ...
@@ -179,6 +191,7 @@ class KernelPAClassifier(_Expansion, _Classifier):
     delta: float | Literal["auto"]
     query_rate: float | None
     label_budget: int | None
+    n_rows: int | None
     warm_start: bool
     n_jobs: int | None
     random_state: _Seed
@@ -209,6 +222,7 @@ class KernelPAClassifier(_Expansion, _Classifier):
         delta: float | Literal["auto"] = 1.0,
         query_rate: float | None = None,
         label_budget: int | None = None,
+        n_rows: int | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: _Seed = None,

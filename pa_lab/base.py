@@ -35,6 +35,7 @@ from pa_lab.queries import (
     ASK_ALL,
     N_AVERAGED,
     N_COUNTERS,
+    N_FREE,
     N_MISTAKES,
     N_QUERIES,
     N_SEEN,
@@ -44,9 +45,13 @@ from pa_lab.queries import (
     NO_LIMIT,
     QUERIES,
     QUERY_CONSTRAINTS,
+    THRESHOLD,
+    WINDOW,
     Asking,
     Number,
-    query_probability,
+    PaidLabels,
+    append,
+    judge,
 )
 from pa_lab.rules import VARIANTS, allows_slack, make_rule
 
@@ -212,34 +217,41 @@ class OnlineEstimator(BaseEstimator):
 
     # ---- passes
 
-    def _asking(self):
+    def _asking(self, n=None):
         return ASK_ALL
 
     def _pass(self, X, examples, asking, counts):
         """Make one pass and return the sum of the losses."""
+        n, seen, pays = len(examples.order) or X.shape[0], counts[N_SEEN], asking.budget < NO_LIMIT
         if asking.query != ALL:
-            asking = asking._replace(draws=self._draw("query", "random", len(examples.order) or X.shape[0]))
+            asking, pays = asking._replace(draws=self._draw("query", "random", n)), True
+        if pays and not len(examples.trace):
+            examples = examples._replace(trace=np.empty((n, NO_TRACE.shape[1])))
         rule = self._rule()
         way = Way(rule, asking, self.batch_size, getattr(self, "multi_class", "direct") == "ovr")
         sentinel, losses = self._make_pass(X, examples, way, counts)
         self._refuse_unless_finite(sentinel, X, examples.y if rule.regression else None)
+        if pays:
+            paid = np.flatnonzero(~np.isnan(examples.trace[:, 1]))
+            y = examples.y[examples.order[paid] if len(examples.order) else paid]
+            score, _, probability, mistake = examples.trace[paid].T
+            self._paid = append(self._paid, np.column_stack([seen + paid, probability, score, y, mistake]))
         return losses
-
-    def _take_answers(self, n_rows, counts):
-        """Take rows already counted by `should_query` out of ``counts``: the pass will count them."""
-        if n_rows > counts[N_UNANSWERED]:
-            raise ValueError(f"y holds {n_rows} labels with asked=True, but only {counts[N_UNANSWERED]} of those that "
-                             "should_query asked for are still without an answer.")  # fmt: skip
-        counts[[N_SEEN, N_AVERAGED, N_QUERIES, N_UNANSWERED]] -= n_rows
 
     def _learn_rows(self, X, y, C, asked=False, trace=NO_TRACE):
         """Learn from the next rows of the stream, in the order given."""
         self._check_settled()
-        counts, asking = self._counts.copy(), self._asking()
-        if asked:
-            self._take_answers(X.shape[0], counts)
+        counts, free = self._counts.copy(), isinstance(asked, str) and asked == "free"
+        if asked is False:
+            asking = self._asking(len(y) if len(trace) else None)
+        else:
             asking = ASK_ALL
+            if not free:
+                self._take_answers(asked, y, counts)
         self._pass(self._begin_call(X, 1), Examples(y, C, IN_ORDER, trace), asking, counts)
+        if free:
+            counts[N_QUERIES] -= len(y)
+            counts[N_FREE] += len(y)
         self._counts, self.n_iter_ = counts, 1
         self._end_call(X)
         return self
@@ -256,11 +268,11 @@ class OnlineEstimator(BaseEstimator):
         n = X.shape[0]
         self._check_stopping(n)
         self._begin_call(X, self.max_iter)
-        counts, (train, held_out) = self._counts.copy(), self._hold_out(n, y)
+        counts, (train, held_out), asking = self._counts.copy(), self._hold_out(n, y), self._asking(n)
         best, without_gain = np.inf, 0
         for epoch in range(1, self.max_iter + 1):
             order = self._order(train)
-            losses = self._pass(X, Examples(y, C, order, NO_TRACE), self._asking(), counts)
+            losses = self._pass(X, Examples(y, C, order, NO_TRACE), asking, counts)
             self._counts, self.n_iter_ = counts, epoch
             if self.tol is None and not self.early_stopping:
                 continue
@@ -335,6 +347,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         super()._validate_params()
         if self.query == "random" and self.query_rate is None:
             raise ValueError("query='random' needs query_rate, the share of the labels to ask for; got None.")
+        if self.delta == "auto":
+            self._refuse_unless_steerable()
         if self.multi_class == "ovr" and self.batch_size > 1:
             raise ValueError(f"batch_size={self.batch_size} solves the joint problem of the classes: it goes with "
                              "multi_class='direct' only.")  # fmt: skip
@@ -415,8 +429,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             All labels that may ever come; needed at the first call.
         sample_weight : array of shape (n_samples,), default=None
             Factors on ``C``, by row.
-        asked : bool, default=False
-            The rows are those `should_query` asked for, already counted: learn from every one, ask for none again.
+        asked : False, True, array of int or "free", default=False
+            Whose answers these are. False: nobody's, the query rule decides which of the labels to read. True: those
+            of all open questions of `should_query`, in the order asked; an array of identifiers: those of the
+            questions named. "free": labels that cost nothing; learn from every one, at no cost to the budget, and
+            leave them out of ``paid_labels_``.
 
         Returns
         -------
@@ -426,7 +443,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         ------
         ValueError
             As for `fit`; also for ``classes`` missing at the first call or changed later, for a label that is not
-            among them, and for ``class_weight="balanced"``, which needs all labels at once.
+            among them, for an answer to a question that is not open, and for ``class_weight="balanced"``, which needs
+            all labels at once.
 
         Warns
         -----
@@ -456,11 +474,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             raise ValueError(f"classes={classes!r} is not the same as on the last call: {self.classes_!r}.")
         if fresh:
             self._begin_counts()
-        if not asked and self.query != "all" and self._counts[N_UNANSWERED]:
-            warnings.warn(f"should_query asked for {self._counts[N_UNANSWERED]} labels that have not come yet; if "
-                          "these are their rows, pass asked=True, or the query rule applies to them a second time.",
-                          stacklevel=3)  # fmt: skip
+        if isinstance(asked, bool | np.bool_) and not asked and self.query != "all" and self._open:
+            warnings.warn(f"should_query asked for {len(self._open)} labels that have not come yet; if these are their "
+                          "rows, pass asked=True, or the query rule applies to them a second time. For labels that "
+                          "cost nothing pass asked='free'.", stacklevel=3)  # fmt: skip
         codes = data.encode(y, self.classes_)
+        asked = bool(asked) if isinstance(asked, np.bool_) else asked
         return self._learn_rows(X, codes, data.price_rows(self, codes, sample_weight), asked)
 
     @before_or_after
@@ -533,28 +552,63 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     # ---- asking for labels
 
-    def _asking(self):
-        """The query rule, without draws."""
+    def _begin_counts(self):
+        """Begin with zero counters, no questions, no answers and nothing to steer by."""
+        super()._begin_counts()
+        self._open, self._paid, self._memory = {}, (), None
+
+    def _asking(self, n=None):
+        """The query rule, without draws, for a call of `fit` with ``n`` rows or for others; its memory may change."""
         budget = NO_LIMIT if self.label_budget is None else min(self.label_budget, NO_LIMIT)
-        return Asking(QUERIES.index(self.query), NO_DRAWS, float(self.delta), float(self.query_rate or 0.0), budget)
+        rule = Asking(QUERIES.index(self.query), NO_DRAWS, 1.0, float(self.query_rate or 0.0), budget)
+        if self.delta != "auto":
+            return rule._replace(delta=float(self.delta))
+        if budget < len(getattr(self, "classes_", [])):
+            raise ValueError(f"label_budget={budget} is below the number of classes, {len(self.classes_)}: not even "
+                             "one label of each could be bought.")  # fmt: skip
+        n_rows = self.n_rows or 0
+        if n is not None and not n_rows and self.query_rate is None:
+            n_rows = self._counts[N_SEEN] - self._counts[N_FREE] + n
+        elif not n_rows and self.query_rate is None:
+            raise ValueError("delta='auto' spreads the label_budget over the rows to come: say how many there will "
+                             "be, n_rows=..., or, for a stream without end, query_rate=...")  # fmt: skip
+        self._memory = np.zeros(2 + WINDOW) if self._memory is None else self._memory.copy()
+        return rule._replace(n_rows=int(n_rows), memory=self._memory)
+
+    def _refuse_unless_steerable(self):
+        """Raise unless the other parameters go with ``delta="auto"``."""
+        if self.query != "margin" or self.max_iter > 1:
+            raise ValueError("delta='auto' goes with query='margin' and max_iter=1; got "
+                             f"query={self.query!r} and max_iter={self.max_iter}.")  # fmt: skip
+        if self.n_rows is not None and self.query_rate is not None:
+            raise ValueError("delta='auto' takes either n_rows, the rows to spread the label_budget over, or "
+                             "query_rate, for a stream without end; got both.")  # fmt: skip
+        if self.label_budget is None and self.query_rate is None:
+            raise ValueError("delta='auto' needs a label_budget to spread or, for a stream without end, a "
+                             "query_rate.")  # fmt: skip
 
     @all_or_nothing
-    def should_query(self, X):
+    def should_query(self, X, return_ids=False):
         """Say which of the next rows of the stream to ask the label of; their labels then go to ``partial_fit``.
 
         The rows count as seen and the chosen ones as asked for, and the random draws move on, so that a row at a time
         through ``should_query`` and, if asked, ``partial_fit(x, y, asked=True)`` gives the weights, counters and
         averages of one ``fit``. Rows passed together are judged by the same weights. Works before the first label
-        too, when every score is 0.
+        too, when every score is 0. A question stays open until its answer comes or `cancel_queries` takes it back;
+        answers may come late and in any order.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             The next examples.
+        return_ids : bool, default=False
+            Whether to return the identifiers of the questions too, for ``partial_fit(..., asked=ids)``.
 
         Returns
         -------
-        ndarray of bool of shape (n_samples,)
+        asked : ndarray of bool of shape (n_samples,)
+        ids : ndarray of int of shape (asked.sum(),)
+            With ``return_ids``: for each row asked for its number among all rows seen.
 
         Raises
         ------
@@ -575,24 +629,104 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         X = data.read_rows(self, X, reset=fresh)
         if fresh:
             self._begin_counts()
-        rule, scores = self._asking(), self._leads(X)
-        draws = np.zeros(len(scores)) if rule.query == ALL else self._draw("query", "random", len(scores))
-        asked = np.array([
-            u < query_probability(rule.query, p, rule.delta, rule.rate) for u, p in zip(draws, scores, strict=True)
-        ])  # fmt: skip
-        asked &= np.cumsum(asked) <= rule.budget - self._counts[N_QUERIES]
-        counts = self._counts.copy()
-        counts[[N_SEEN, N_AVERAGED]] += len(asked)
-        counts[[N_QUERIES, N_UNANSWERED]] += asked.sum()
+        scores, predicted = self._judge(X)
+        asking, counts, chances = self._asking(), self._counts.copy(), np.empty(len(scores))
+        if asking.query != ALL:
+            asking = asking._replace(draws=self._draw("query", "random", len(scores)))
+        judge(asking, counts, scores, chances)
+        asked, first = chances >= 0.0, int(self._counts[N_SEEN])
+        ids = first + np.flatnonzero(asked)
+        columns = zip(chances[asked].tolist(), scores[asked].tolist(), predicted[asked].tolist(), strict=True)
+        self._open = self._open | dict(zip(ids.tolist(), columns, strict=True))
         self._counts = counts
-        return asked
+        return (asked, ids) if return_ids else asked
 
-    def _leads(self, X):
-        """The scores the query rules look at: the last weights', with several classes the lead of the best."""
+    def _judge(self, X):
+        """The scores the query rules look at, and the classes predicted, by the last weights.
+
+        With several classes the score is the lead of the best. Before the first label all scores are 0.
+        """
         if not self._has_started():
-            return np.zeros(X.shape[0])
-        scores = np.sort(self._scores(X, self._model.last), axis=1)
-        return scores[:, -1] - scores[:, -2] if scores.shape[1] > 1 else scores[:, 0]
+            return np.zeros(X.shape[0]), np.zeros(X.shape[0], dtype=int)
+        scores = self._scores(X, self._model.last)
+        if scores.shape[1] == 1:
+            return scores[:, 0], (scores[:, 0] > 0).astype(int)
+        ordered = np.sort(scores, axis=1)
+        return ordered[:, -1] - ordered[:, -2], scores.argmax(axis=1)
+
+    @all_or_nothing
+    def cancel_queries(self, ids=None):
+        """Take back questions that will have no answer; the budget gets them back.
+
+        Parameters
+        ----------
+        ids : array of int, default=None
+            Identifiers from `should_query`; None for all open questions.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            For a question that is not open.
+
+        Examples
+        --------
+        >>> from pa_lab import PAClassifier
+        >>> model = PAClassifier(query="margin", label_budget=1)
+        >>> asked, ids = model.should_query([[1.0], [2.0]], return_ids=True)
+        >>> ids.tolist(), model.cancel_queries(ids).should_query([[3.0]]).tolist()
+        ([0], [True])
+        """
+        self._count(N_SEEN)
+        counts = self._counts.copy()
+        self._close(ids, counts, N_QUERIES)
+        self._counts = counts
+        return self
+
+    @property
+    def open_queries_(self) -> np.ndarray:
+        """Identifiers of the questions without an answer, in the order asked."""
+        self._count(N_SEEN)
+        return np.array(list(self._open), dtype=np.int64)
+
+    @property
+    def paid_labels_(self) -> PaidLabels:
+        """The labels that were asked for and came; see `pa_lab.queries.PaidLabels`. For `pa_lab.queries.estimate`."""
+        self._count(N_SEEN)
+        row, probability, score, code, mistake = np.concatenate([np.empty((0, 5)), *self._paid]).T
+        index = (code > 0).astype(int) if len(self.classes_) == 2 else code.astype(int)
+        if self.query == QUERIES[THRESHOLD]:
+            probability = np.full(len(row), np.nan)
+        return PaidLabels(row.astype(np.int64), probability, score, self.classes_[index], mistake > 0)
+
+    def _take_answers(self, asked, y, counts):
+        """Close the questions that are answered; ``counts`` lose their rows, which the pass will count."""
+        ids, closed = self._close(None if asked is True else np.asarray(asked), counts, N_SEEN, N_AVERAGED, N_QUERIES)
+        if len(ids) != len(y):
+            raise ValueError(f"y holds {len(y)} labels for {len(ids)} questions: asked=True takes the answers to all "
+                             "open questions, in the order asked; for some of them pass their identifiers, from "
+                             "should_query(X, return_ids=True).")  # fmt: skip
+        index = np.maximum(y, 0.0)
+        rows = [(i, q, p, code, k != guess) for i, (q, p, guess), code, k in zip(ids, closed, y, index, strict=True)]
+        self._paid = append(self._paid, np.array(rows, dtype=np.float64).reshape(-1, 5))
+
+    def _close(self, ids, counts, *which):
+        """Close open questions, all if ``ids`` is None; take them out of the counters ``which``."""
+        found = np.array(list(self._open) if ids is None else ids)
+        if found.ndim != 1 or (len(found) and found.dtype.kind not in "iu"):
+            raise ValueError("a question goes by its identifier, a whole number from should_query(X, return_ids=True); "
+                             f"got {ids!r}. For labels that cost nothing pass asked='free'.")  # fmt: skip
+        found, still_open = found.tolist(), dict(self._open)
+        closed = [still_open.pop(i, None) for i in found]
+        if None in closed:
+            raise ValueError(f"the question {found[closed.index(None)]} is not open: it was never asked, has its "
+                             "answer or was cancelled. open_queries_ lists those that are.")  # fmt: skip
+        self._open = still_open
+        counts[[*which, N_UNANSWERED]] -= len(found)
+        return found, closed
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):

@@ -403,7 +403,8 @@ def learn_block(start, stop, values, rule, asking, counts, trace, held, policy, 
             scores[0, output] = dot_vector(KB, t, held.W[:, output])
             moves[0, output] = 0.0
         row, state = Rows(gram[t : t + 1, t : t + 1], None, None, scores, 0.0, 0.0), State(moves, no_drift, counts)
-        one = Asking(asking.query, asking.draws[t : t + 1], asking.delta, asking.rate, asking.budget)
+        one = Asking(asking.query, asking.draws[t : t + 1], asking.delta, asking.rate, asking.budget, asking.n_rows,
+                     asking.memory)  # fmt: skip
         example = Examples(y[t : t + 1], C[t : t + 1], order, trace[t : t + 1])
         finite, loss = learn(row, example, rule, one, state, lanes, one_vs_rest, None)
         sentinel += finite

@@ -164,14 +164,16 @@ class Landmarks(Expansion):
         values, Z, known = Factor(k), np.zeros_like(k), np.zeros(len(k), bool)
         few = self.inverse is None or k.shape[1] < len(k)
         gram = np.eye(len(k)) if few else self.kernel.gram(block.X, block.ids, block.threads)
-        wanted, before = np.full(len(k), block.way.batch_size > 1), block.counts.copy()
+        wanted, changed = np.full(len(k), block.way.batch_size > 1), [block.counts, block.way.asking.memory]
+        changed = [(array, array.copy()) for array in changed if array is not None]
         while True:
             new = np.flatnonzero(wanted & ~known)
             known[new] = True
             Z[new] = z = self._directions(k[new], block.threads)
             gram[new] = values.times(z, block.threads)
             gram[:, new] = gram[new].T
-            block.counts[:] = before
+            for array, before in changed:
+                array[:] = before
             move, drift, sums = self._run(gram, base, block)
             wanted = move.any(axis=1)
             if not (wanted & ~known).any():

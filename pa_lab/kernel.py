@@ -294,6 +294,7 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         delta=1.0,
         query_rate=None,
         label_budget=None,
+        n_rows=None,
         warm_start=False,
         n_jobs=None,
         random_state=None,

@@ -202,6 +202,7 @@ class PAClassifier(LinearEstimator, OnlineClassifier):
         delta=1.0,
         query_rate=None,
         label_budget=None,
+        n_rows=None,
         warm_start=False,
         random_state=None,
     ):

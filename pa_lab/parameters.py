@@ -46,13 +46,19 @@ query : {"all", "margin", "random", "threshold"}, default="all"
     Which labels to ask for: every one, with probability ``delta / (delta + |p|)``, with a fixed rate, or exactly
     where ``|p| <= delta``. A label not asked for is not used. Each of several passes asks anew, and a label asked
     for again counts again, so that one pass is the rule here.
-delta : float > 0, default=1.0
+delta : float > 0 or "auto", default=1.0
     Smoothing of ``query="margin"``, for which the theory of Lu, Zhao and Hoi (2014) wants at least 1, and the bound of
-    ``query="threshold"``.
+    ``query="threshold"``. "auto", for ``query="margin"`` in one pass, steers delta so that ``label_budget`` lasts for
+    ``n_rows`` rows: every 32 rows it is solved for anew from the last 256 scores, so that it follows a change of the
+    scores within some hundred rows. Never more than the budget is asked for and, if as many rows come as ``n_rows``
+    says, never less. One question in ten is asked at random, see `pa_lab.queries.steered`.
 query_rate : float in [0, 1] or None, default=None
-    Probability of asking with ``query="random"``.
+    Probability of asking with ``query="random"``, or the share of the rows to ask for with ``delta="auto"`` on a
+    stream without end.
 label_budget : int >= 0 or None, default=None
-    Number of labels after which no more are asked for.
+    Number of labels after which no more are asked for. With ``average`` later rows do not count in the mean.
+n_rows : int >= 1 or None, default=None
+    Rows that ``delta="auto"`` spreads the budget over; None takes those of `fit`. `partial_fit` needs a number.
 warm_start : bool, default=False
     Let `fit` go on from the weights and counters of the last call.
 random_state : int, RandomState, Generator or None, default=None

@@ -31,11 +31,21 @@ from pa_lab.batch import (
     solve_inequalities,
 )
 from pa_lab.compiled import COMPILED, INLINED, INNER
-from pa_lab.queries import N_AVERAGED, N_MISTAKES, N_QUERIES, N_SEEN, N_UPDATES, Asking, is_asked
+from pa_lab.queries import (
+    N_AVERAGED,
+    N_MISTAKES,
+    N_QUERIES,
+    N_SEEN,
+    N_UNANSWERED,
+    N_UPDATES,
+    Asking,
+    chance,
+    is_asked,
+)
 from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
 from pa_lab.rules import Rule, direction, is_equation, is_mistake, loss_of, n_walls, step
 
-NO_TRACE = np.empty((0, 2))
+NO_TRACE = np.empty((0, 4))
 IN_ORDER = np.empty(0, dtype=np.int64)  # the rows as they stand; None would have each pass compiled twice
 
 
@@ -44,7 +54,8 @@ class Examples(NamedTuple):
 
     ``y`` holds -1.0 and 1.0, class indices, or regression targets; ``C`` the aggressiveness of each row; ``order`` the
     rows one after the other, empty for all as they stand. A ``trace`` with a row per example of the pass records the
-    score before the update and tau, which is NaN if the label was not asked for.
+    score before the update; tau, which is NaN if the label was not asked for; the probability of asking; and, among
+    the labels asked for, whether the prediction was wrong.
     """
 
     y: np.ndarray
@@ -178,7 +189,7 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
     """
     data, indices, indptr, base, norm_one, step_one = rows
     y, C, order, trace = examples
-    query, draws, delta, rate, budget = asking
+    query, draws, delta, rate, budget, n_rows, memory = asking
     W, drift, counts = state
     w, v = W.ravel(), drift.ravel()  # the only column, of two classes and of regression
     sentinel = losses = sqnorm = 0.0
@@ -207,12 +218,16 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
             if group is None:
                 before = counts[N_AVERAGED]
             counts[N_SEEN] += 1
-            counts[N_AVERAGED] += 1
-            if not is_asked(query, draws, delta, rate, budget, counts, t, p):
+            counts[N_AVERAGED] += counts[N_QUERIES] < budget or counts[N_UNANSWERED] > 0
+            probability = chance(query, delta, rate, budget, n_rows, memory, counts, p)
+            if trace.shape[0] > 0:
+                trace[t, 2] = probability
+            if not is_asked(probability, draws, t):
                 continue
             counts[N_QUERIES] += 1
             if trace.shape[0] > 0:
                 trace[t, 1] = 0.0
+                trace[t, 3] = is_mistake(rule, y[i], p) if lanes is None else first != int(y[i])
             if lanes is None:
                 target = y[i]
             else:

@@ -2,12 +2,14 @@
 
 ``"all"`` asks always; ``"margin"`` with probability ``delta / (delta + |p|)``, so most often where the score ``p`` is
 close to 0 (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >= 1``); ``"random"`` with a fixed rate;
-``"threshold"`` exactly where ``|p| <= delta``.
+``"threshold"`` exactly where ``|p| <= delta``. With ``delta="auto"`` the margin rule is steered so that the budget
+lasts, see `steered`.
 
 Inside ``fit`` the compiled pass asks, and learns from no other label (``early_stopping`` reads those of the rows it
 holds out). Each pass asks anew, and a label asked for again counts again, so that one pass is the rule. Where a person
 or a service labels,
-``should_query(X)`` says which rows to ask for and ``partial_fit(X, y, asked=True)`` takes the answers.
+``should_query(X)`` says which rows to ask for and ``partial_fit(X, y, asked=True)`` takes the answers. Each paid label
+is kept with the probability with which it was asked for; `estimate` turns them into statements about all rows.
 """
 
 from numbers import Integral, Real
@@ -22,20 +24,54 @@ from pa_lab.compiled import COMPILED, INLINED
 QUERIES = ("all", "margin", "random", "threshold")
 ALL, MARGIN, RANDOM, THRESHOLD = range(4)
 # A learner's counters. Rows that count in the mean of the weights are counted apart from those seen.
-N_SEEN, N_UPDATES, N_MISTAKES, N_QUERIES, N_UNANSWERED, N_AVERAGED = range(6)
-N_COUNTERS = 6
+# Free ones were learnt from at no cost to the budget.
+N_SEEN, N_UPDATES, N_MISTAKES, N_QUERIES, N_UNANSWERED, N_AVERAGED, N_FREE = range(7)
+N_COUNTERS = 7
 NO_LIMIT = np.iinfo(np.int64).max
 NO_DRAWS = np.empty(0)
 
 
+# What a steered rule remembers: its delta, how many scores it has noted, and the last of them.
+WINDOW, EVERY, MIXED = 256, 32, 0.1
+
+
 class Asking(NamedTuple):
-    """A query rule as the compiled passes take it: ``draws`` holds a uniform number for each example of the pass."""
+    """A query rule as the compiled passes take it: ``draws`` holds a uniform number for each example of the pass.
+
+    ``memory`` is None unless delta is steered, over ``n_rows`` rows, or at the ``rate`` where ``n_rows`` is 0.
+    """
 
     query: int
     draws: np.ndarray
     delta: float
     rate: float
     budget: int
+    n_rows: int = 0
+    memory: np.ndarray | None = None
+
+
+class PaidLabels(NamedTuple):
+    """The labels that were asked for and came, one entry each.
+
+    ``row`` is the number of the row among all seen, from 0; ``probability`` that with which its label was asked for,
+    NaN for ``query="threshold"``, which leaves nothing to chance; ``score`` that of the row when it was judged, with
+    several classes the lead of the best; ``label``; ``mistake``, whether the prediction by this score was wrong.
+    """
+
+    row: np.ndarray
+    probability: np.ndarray
+    score: np.ndarray
+    label: np.ndarray
+    mistake: np.ndarray
+
+
+class Estimate(NamedTuple):
+    """A mean over rows, its standard error, and its 95 % interval."""
+
+    mean: float
+    error: float
+    low: float
+    high: float
 
 
 ASK_ALL = Asking(ALL, NO_DRAWS, 1.0, 0.0, NO_LIMIT)
@@ -68,7 +104,8 @@ class _Delta(Number):
 
 QUERY_CONSTRAINTS = {
     "query": [StrOptions(set(QUERIES))],
-    "delta": [_Delta(Real, 0, None, closed="neither")],
+    "delta": [_Delta(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    "n_rows": [Number(Integral, 1, None, closed="left"), None],
     "query_rate": [Number(Real, 0, 1, closed="both"), None],
     "label_budget": [Number(Integral, 0, None, closed="left"), None],
 }
@@ -90,12 +127,147 @@ def query_probability(query, p, delta, rate):
     return 1.0
 
 
-@njit(**COMPILED, forceinline=True)
-def is_asked(query, draws, delta, rate, budget, counts, t, p):
-    """Whether the label of the example ``t`` of a pass, with score ``p``, is asked for: the fields of `Asking` say.
+@njit(**COMPILED)
+def steered(left, rows_left, rate, memory, size):
+    """Probability of asking at a score of this size so that ``left`` labels last for ``rows_left`` rows.
 
-    They come one by one, as a tuple of them doubles the time of a pass.
+    It is 1 where no fewer labels are left than rows. Else nine tenths of it are ``delta / (delta + size)``, with delta
+    such that the expected number of questions in the last `WINDOW` rows would have been what the rate allows; it is
+    solved for again `EVERY` rows. One tenth is the rate itself, so that no row is left out for good. Before any update
+    (``size`` is NaN then) and for the first `EVERY` rows after it, the probability is the rate.
+
+    >>> steered(1, 4, 0.0, np.zeros(2 + WINDOW), np.nan), steered(2, 2, 0.0, np.zeros(2 + WINDOW), 9.0)
+    (0.25, 1.0)
+    """
+    if rows_left > 0:
+        rate = left / rows_left
+    if size == size:
+        noted = np.int64(memory[1])
+        memory[2 + noted % WINDOW] = size
+        memory[1] = noted + 1
+        if (noted + 1) % EVERY == 0:
+            memory[0] = solve_delta(memory[0], min(rate, 1.0), memory[2 : 2 + min(noted + 1, WINDOW)])
+    if rate >= 1.0:
+        return 1.0
+    if memory[1] < EVERY:
+        return rate
+    return (1.0 - MIXED) * memory[0] / (memory[0] + size) + MIXED * rate
+
+
+@njit(**COMPILED)
+def solve_delta(delta, rate, sizes):
+    """Solve ``mean(delta / (delta + sizes)) = rate`` for delta, nearly: some Newton steps on its logarithm.
+
+    >>> round(solve_delta(1.0, 0.5, np.array([3.0, 3.0])), 6)
+    3.0
+    """
+    if delta == 0.0:
+        delta = sizes.mean()
+    for _ in range(6):
+        delta = min(max(delta, 1e-100), 1e100)
+        total = slope = 0.0
+        for size in sizes:
+            share = delta / (delta + size)
+            total += share
+            slope += share * (1.0 - share)
+        missing = rate * len(sizes) - total
+        x = min(max(missing / max(slope, 1e-9), -4.0), 4.0)
+        delta = delta * (1.0 + x) if x > 0.0 else delta / (1.0 - x)
+    return delta
+
+
+@njit(**COMPILED, forceinline=True)
+def chance(query, delta, rate, budget, n_rows, memory, counts, p):
+    """Probability that the label of the next example, already counted as seen, is asked for.
+
+    The fields of `Asking` come one by one, as a tuple of them doubles the time of a pass.
     """
     if counts[N_QUERIES] >= budget:
-        return False
-    return query == ALL or draws[t] < query_probability(query, p, delta, rate)
+        return 0.0
+    if memory is None:
+        return query_probability(query, p, delta, rate)
+    rows_left = max(n_rows - counts[N_SEEN] + counts[N_FREE] + 1, 1) if n_rows > 0 else 0
+    return steered(budget - counts[N_QUERIES], rows_left, rate, memory, abs(p) if counts[N_UPDATES] > 0 else np.nan)
+
+
+@njit(**COMPILED)
+def judge(asking, counts, scores, chances):
+    """Decide on rows judged by the same weights: the probabilities go to ``chances``, negative where not asked."""
+    query, draws, delta, rate, budget, n_rows, memory = asking
+    for t in range(scores.shape[0]):
+        counts[N_SEEN] += 1
+        counts[N_AVERAGED] += counts[N_QUERIES] < budget or counts[N_UNANSWERED] > 0
+        chances[t] = chance(query, delta, rate, budget, n_rows, memory, counts, scores[t])
+        if is_asked(chances[t], draws, t):
+            counts[N_QUERIES] += 1
+            counts[N_UNANSWERED] += 1
+        else:
+            chances[t] = -1.0
+
+
+@njit(**COMPILED, forceinline=True)
+def is_asked(probability, draws, t):
+    """Whether a label is asked for. There need be no draws where the probability is 0 or 1."""
+    return probability > 0.0 and (probability >= 1.0 or draws[t] < probability)
+
+
+def append(chunks, new):
+    """Return the chunks of a log with another one at the end, merged so that there are few of them.
+
+    >>> [len(chunk) for chunk in append((np.zeros(4), np.zeros(1)), np.zeros(2))]
+    [4, 3]
+    """
+    while chunks and len(chunks[-1]) <= len(new):
+        *chunks, last = chunks
+        new = np.concatenate([last, new])
+    return (*chunks, new)
+
+
+def estimate(values, probability) -> Estimate:
+    """Estimate the mean of something over all rows that passed, from those whose label was asked for.
+
+    Each label stands for one over the probability with which it was asked for (Horvitz and Thompson, 1952; the mean
+    is a ratio of two such sums, as Hájek proposed). Rows count up to the last question. The interval is Wilson's, for
+    as many labels as would have the same error were they drawn at random.
+
+    Parameters
+    ----------
+    values : array of shape (n_labels,)
+        Between 0 and 1: for example ``paid.label == 1`` for the share of a class, or ``paid.mistake`` for the share of
+        predictions that were wrong when they were made, with ``paid = model.paid_labels_``.
+    probability : array of shape (n_labels,)
+        ``paid.probability``.
+
+    Returns
+    -------
+    Estimate
+        ``mean``, ``error``, ``low`` and ``high``.
+
+    Raises
+    ------
+    ValueError
+        Without labels, with values outside 0 and 1, or with probabilities that are not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> estimate(np.array([1, 0]), np.array([0.5, 0.1])).mean
+    0.16666666666666666
+    """
+    values, probability = np.asarray(values, dtype=np.float64), np.asarray(probability, dtype=np.float64)
+    if values.ndim != 1 or values.shape != probability.shape or not len(values):
+        raise ValueError("estimate needs a value and a probability for each of at least one label; got arrays of "
+                         f"shape {values.shape} and {probability.shape}.")  # fmt: skip
+    if not ((values >= 0.0) & (values <= 1.0)).all():
+        raise ValueError(f"values must lie between 0 and 1; got {values.min():g} to {values.max():g}.")
+    if not ((probability > 0.0) & (probability <= 1.0)).all():
+        raise ValueError("each label must have been asked for with a known probability above 0. query='threshold' asks "
+                         "for some rows always and for others never, so that its labels speak for no other rows: "
+                         "choose query='margin' or 'random'.")  # fmt: skip
+    weight = 1.0 / probability
+    mean = (weight @ values) / weight.sum()
+    error = np.sqrt((1.0 - probability) @ (weight * (values - mean)) ** 2) / weight.sum()
+    spread = error**2 / (mean * (1.0 - mean)) if 0.0 < mean < 1.0 else (weight**2).sum() / weight.sum() ** 2
+    z = 1.96**2 * spread
+    middle, half = (mean + z / 2) / (1 + z), np.sqrt(z * mean * (1 - mean) + z**2 / 4) / (1 + z)
+    return Estimate(float(mean), float(error), float(max(middle - half, 0.0)), float(min(middle + half, 1.0)))

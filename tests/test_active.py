@@ -79,7 +79,7 @@ def test_no_label_is_read_unasked(rule, n_classes, sparse):
         function(rows, examples, make_rule("PA-I"), asking, state, lanes, None, None)
         return W
 
-    record = np.zeros((80, 2))
+    record = np.zeros((80, 4))
     expected = run(learn, codes, record)
     asked = np.flatnonzero(~np.isnan(record[:, 1]))
     guarded = Guarded(codes, asked)
@@ -190,8 +190,10 @@ def test_asking_before_the_first_label():
         model.predict(X)
     with pytest.raises(ValueError, match="4 features"):
         model.partial_fit(X[:5, :2], y[:5], classes=[0, 1], asked=True)
-    model.partial_fit(X[:20], y[:20], classes=[0, 1], asked=True)
-    assert (model.n_seen_, model.n_queries_) == (40, 30)
+    with pytest.raises(ValueError, match="y holds 20 labels for 30 questions"):
+        model.partial_fit(X[:20], y[:20], classes=[0, 1], asked=True)
+    model.partial_fit(X[:20], y[:20], classes=[0, 1], asked=range(20))
+    assert (model.n_seen_, model.n_queries_, model.open_queries_.tolist()) == (40, 30, [*range(20, 30)])
     assert model.fit(X, y).n_seen_ == len(y), "fit starts again"
 
 
@@ -199,7 +201,7 @@ def test_more_answers_than_questions():
     X, y = stream()
     model = PAClassifier(query="margin").fit(X, y)
     before = model.coef_.tobytes(), model.n_seen_
-    with pytest.raises(ValueError, match=r"y holds 2 labels with asked=True, but only 0 of those"):
+    with pytest.raises(ValueError, match="y holds 2 labels for 0 questions"):
         model.partial_fit(X[:2], y[:2], asked=True)
     assert (model.coef_.tobytes(), model.n_seen_) == before
 

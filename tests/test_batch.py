@@ -175,7 +175,7 @@ def test_least_squares_meet_their_condition_where_rows_depend_on_each_other(kern
         X, w = np.round(X), np.zeros(len(w))
     n = len(X)
     expected, _, loss = oracles.batch_least_squares(w, X, y, C)
-    W, trace = np.r_[np.zeros(n) if kernel else w, 0.0][:, np.newaxis], np.zeros((n, 2))
+    W, trace = np.r_[np.zeros(n) if kernel else w, 0.0][:, np.newaxis], np.zeros((n, 4))
     rows = make_gram_rows(X @ X.T, np.zeros((n, 1))) if kernel else make_rows(X)
     state, rule = State(W, np.empty((len(W), 0)), np.zeros(N_COUNTERS, np.int64)), make_rule("PALS")
     learn(rows, Examples(y, C, IN_ORDER, trace), rule, ASK_ALL, state, None, None, make_group(n, rule))
@@ -285,7 +285,7 @@ def stream(n=90, d=7, seed=0):
 
 def run(X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch_size=None, average=True):
     """One pass of the compiled loop: weights, drift, counters and trace."""
-    W, counts, trace = np.zeros((X.shape[1] + 1, classes)), np.zeros(N_COUNTERS, np.int64), np.zeros((len(y), 2))
+    W, counts, trace = np.zeros((X.shape[1] + 1, classes)), np.zeros(N_COUNTERS, np.int64), np.zeros((len(y), 4))
     drift = np.zeros_like(W) if average else np.empty((len(W), 0))
     asking = ASK_ALL if draws is None else ASK_ALL._replace(query=query, draws=draws)
     examples, rule = Examples(y.astype(float), np.full(len(y), 0.4), IN_ORDER, trace), make_rule(variant, epsilon)
@@ -330,7 +330,7 @@ def test_two_classes_follow_the_plain_loop(variant, batch_size, fit_intercept):
 @pytest.mark.parametrize("variant", BATCHED)
 def test_kkt_conditions_hold_on_every_batch_of_a_run(variant):
     data, C, B = load("twonorm"), 0.05, 8
-    trace = np.zeros((len(data.y), 2))
+    trace = np.zeros((len(data.y), 4))
     model = PAClassifier(variant, C, batch_size=B)
     model.classes_ = np.array([-1, 1])
     model._fit_traced(data.X, data.y, trace)

@@ -221,7 +221,7 @@ def test_exchanges_in_parts_give_the_same_bits(y, monkeypatch):
 
 
 def test_a_trace_in_slices_is_the_same(monkeypatch):
-    traces = np.zeros((2, 60, 2))
+    traces = np.zeros((2, 60, 4))
     PAClassifier()._fit_traced(X, Y2, traces[0])
     monkeypatch.setattr(rows, "AT_ONCE", 400)
     PAClassifier()._fit_traced(X, Y2, traces[1])

@@ -67,13 +67,13 @@ def test_a_pass_returns_counts_and_records_what_the_plain_loop_does(task, varian
     y = {"two": rng.choice([-1.0, 1.0], n), "numbers": rng.normal(size=n)}.get(task, rng.integers(0, 3, n) * 1.0)
     seen = order if some else np.arange(N)
     W, counts, total, record = plain_pass(task, variant, np.c_[X, np.ones(n)][seen], y[seen], np.arange(N) < budget)
-    state, trace = State(np.zeros(W.shape), np.empty((5, 0)), np.zeros(N_COUNTERS, np.int64)), np.zeros((N, 2))
+    state, trace = State(np.zeros(W.shape), np.empty((5, 0)), np.zeros(N_COUNTERS, np.int64)), np.zeros((N, 4))
     rule, asking = make_rule(variant, EPSILON if task == "numbers" else None), ASK_ALL._replace(budget=budget)
     examples, way = Examples(y, np.full(n, C), order, trace), Way(rule, asking, one_vs_rest=task == "rest")
     size, losses = run(make_rows(X, 1.0), examples, way, state)
     assert np.isfinite(size) and losses == pytest.approx(total, rel=1e-10)
     np.testing.assert_allclose(state.weights, W, atol=1e-10)
-    np.testing.assert_allclose(trace, record, atol=1e-10)
+    np.testing.assert_allclose(trace[:, :2], record, atol=1e-10)
     assert {place: state.counts[place] for place in counts} == counts
 
 
@@ -84,7 +84,7 @@ def small_pass(task, X, y, order, C):
     """PA-I over ``X`` without intercept: the state, the trace and the size it returns."""
     W = np.zeros((X.shape[1] + 1, 3 if task in ("many", "rest") else 1))
     state = State(W, np.empty((len(W), 0)), np.zeros(N_COUNTERS, np.int64))
-    trace = np.zeros((len(order) or len(y), 2))
+    trace = np.zeros((len(order) or len(y), 4))
     rule = make_rule("PA-I", 0.0 if task == "numbers" else None)
     size, _ = run(make_rows(X, 0.0), Examples(y, C, order, trace), Way(rule, ASK_ALL, 1, task == "rest"), state)
     return state, trace, size
