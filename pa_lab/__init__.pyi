@@ -89,6 +89,7 @@ class PAClassifier(_Linear, _Classifier):
     fit_intercept: bool
     intercept_scaling: float
     average: bool
+    half_life: float | None
     max_iter: int
     tol: float | None
     n_iter_no_change: int
@@ -112,6 +113,7 @@ class PAClassifier(_Linear, _Classifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         average: bool = False,
+        half_life: float | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         n_iter_no_change: int = 5,
@@ -137,6 +139,7 @@ class PARegressor(_Linear, _Regressor):
     fit_intercept: bool
     intercept_scaling: float
     average: bool
+    half_life: float | None
     max_iter: int
     tol: float | None
     n_iter_no_change: int
@@ -154,6 +157,7 @@ class PARegressor(_Linear, _Regressor):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         average: bool = False,
+        half_life: float | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         n_iter_no_change: int = 5,
@@ -178,6 +182,7 @@ class KernelPAClassifier(_Expansion, _Classifier):
     budget: int | None
     budget_policy: _Policy
     average: bool
+    half_life: float | None
     max_iter: int
     tol: float | None
     n_iter_no_change: int
@@ -209,6 +214,7 @@ class KernelPAClassifier(_Expansion, _Classifier):
         budget: int | None = None,
         budget_policy: _Policy = "projection",
         average: bool = False,
+        half_life: float | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         n_iter_no_change: int = 5,
@@ -242,6 +248,7 @@ class KernelPARegressor(_Expansion, _Regressor):
     budget: int | None
     budget_policy: _Policy
     average: bool
+    half_life: float | None
     max_iter: int
     tol: float | None
     n_iter_no_change: int
@@ -267,6 +274,7 @@ class KernelPARegressor(_Expansion, _Regressor):
         budget: int | None = None,
         budget_policy: _Policy = "projection",
         average: bool = False,
+        half_life: float | None = None,
         max_iter: int = 1,
         tol: float | None = None,
         n_iter_no_change: int = 5,

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pa_lab import data
 from pa_lab.calls import all_or_nothing, before_or_after
-from pa_lab.passes import IN_ORDER, NO_TRACE, Examples, Way
+from pa_lab.passes import IN_ORDER, NO_TRACE, SHORTEST, Examples, Way
 from pa_lab.queries import (
     ALL,
     ASK_ALL,
@@ -59,6 +59,7 @@ SHARED_CONSTRAINTS = {
     "variant": [StrOptions(set(VARIANTS))],
     "C": [Number(Real, 0, None, closed="neither")],
     "average": ["boolean"],
+    "half_life": [Number(Real, 0, None, closed="neither"), None],
     "max_iter": [Number(Integral, 1, None, closed="left")],
     "tol": [Number(Real, 0, None, closed="left"), None],
     "n_iter_no_change": [Number(Integral, 1, None, closed="left")],
@@ -74,7 +75,7 @@ SHARED_CONSTRAINTS = {
 class OnlineEstimator(BaseEstimator):
     """A learner that reads its rows as a stream, keeps count, and stays as it was when a call fails."""
 
-    _settled = ("average",)  # parameters that cannot change once there are weights
+    _settled = ("average", "half_life")  # parameters that cannot change once there are weights
 
     def __new__(cls, *args, **options):
         """Make an estimator, unless it is asked for by the name that scikit-learn or river has for a rule."""
@@ -150,6 +151,10 @@ class OnlineEstimator(BaseEstimator):
         """Labels asked for."""
         return self._count(N_QUERIES)
 
+    def _keeps_drift(self):
+        """Whether the mean of the weights differs from the last ones."""
+        return self.average and (self.half_life is None or self.half_life > SHORTEST)
+
     def _has_started(self):
         return getattr(self, "_model", None) is not None
 
@@ -180,6 +185,9 @@ class OnlineEstimator(BaseEstimator):
                 f"{', '.join(map(repr, VARIANTS))}. Got {self.variant!r} instead: for the aggressiveness write "
                 f"C={self.variant!r}; help({type(self).__name__}) has the table of parameters.")  # fmt: skip
         super()._validate_params()
+        if self.half_life is not None and not self.average:
+            raise ValueError(f"half_life={self.half_life!r} is the memory of the mean of the weights: set average=True "
+                             "as well, or half_life=None to predict with the last weights.")  # fmt: skip
         if self.batch_size > 1 and not allows_slack(self.variant):
             raise ValueError(f"batch_size={self.batch_size} with variant='PA' has no solution where the constraints of "
                              "a batch contradict each other: choose variant='PA-I', 'PA-II' or 'PALS'.")  # fmt: skip
@@ -705,6 +713,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _take_answers(self, asked, y, counts):
         """Close the questions that are answered; ``counts`` lose their rows, which the pass will count."""
         ids, closed = self._close(None if asked is True else np.asarray(asked), counts, N_SEEN, N_AVERAGED, N_QUERIES)
+        counts[N_AVERAGED] = max(counts[N_AVERAGED], 0)  # it goes back from time to time, see `pa_lab.passes.shrink`
         if len(ids) != len(y):
             raise ValueError(f"y holds {len(y)} labels for {len(ids)} questions: asked=True takes the answers to all "
                              "open questions, in the order asked; for some of them pass their identifiers, from "

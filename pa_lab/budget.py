@@ -30,7 +30,7 @@ from numba.extending import overload, register_jitable
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
 from pa_lab.kernels import Vectors
-from pa_lab.passes import Examples, State, learn
+from pa_lab.passes import NO_FADING, Examples, State, learn
 from pa_lab.queries import N_UPDATES, Asking
 from pa_lab.rows import AT_ONCE, Rows, dot_vector
 from pa_lab.rules import loss_of, step, step_cost
@@ -402,7 +402,8 @@ def learn_block(start, stop, values, rule, asking, counts, trace, held, policy, 
         for output in range(n_outputs):
             scores[0, output] = dot_vector(KB, t, held.W[:, output])
             moves[0, output] = 0.0
-        row, state = Rows(gram[t : t + 1, t : t + 1], None, None, scores, 0.0, 0.0), State(moves, no_drift, counts)
+        row = Rows(gram[t : t + 1, t : t + 1], None, None, scores, 0.0, 0.0)
+        state = State(moves, no_drift, counts, NO_FADING)
         one = Asking(asking.query, asking.draws[t : t + 1], asking.delta, asking.rate, asking.budget, asking.n_rows,
                      asking.memory)  # fmt: skip
         example = Examples(y[t : t + 1], C[t : t + 1], order, trace[t : t + 1])
@@ -458,7 +459,7 @@ class Budget(Expansion):
     """
 
     def __init__(self, kernel, n_features, n_outputs, budget, policy, single=False):
-        super().__init__(kernel, n_features, n_outputs, average=False)
+        super().__init__(kernel, n_features, n_outputs, fading=None)
         self.policy = make_policy(policy, budget, DEPENDENT_SINGLE if single else DEPENDENT)
         self.needs_inverse = isinstance(self.policy, Projection)
         self.held = Held(np.zeros(1, np.int64), np.full(1, 0 if self.needs_inverse else 1),

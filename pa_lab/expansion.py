@@ -16,7 +16,8 @@ from numba import njit
 
 from pa_lab.compiled import COMPILED
 from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
-from pa_lab.passes import Examples, State, Way, mean, run
+from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shrink
+from pa_lab.queries import N_AVERAGED
 from pa_lab.rows import make_gram_rows
 
 AT_A_TIME = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
@@ -46,12 +47,14 @@ class Expansion:
         The last weights; rows beyond the vectors are spare.
     drift : ndarray of the same shape, or without columns
         What the mean of the weights needs, see `mean`.
+    fading : tuple of two floats
+        How fast the mean forgets; made from None there is no mean.
     """
 
-    def __init__(self, kernel, n_features, n_outputs, average):
+    def __init__(self, kernel, n_features, n_outputs, fading):
         self.kernel, self.vectors = kernel, Vectors(n_features, kernel.dtype)
         self.W = np.zeros((0, n_outputs))
-        self.drift = np.zeros((0, n_outputs if average else 0))
+        self.drift, self.fading = np.zeros((0, 0 if fading is None else n_outputs)), fading or NO_FADING
 
     @property
     def last(self):
@@ -60,7 +63,13 @@ class Expansion:
 
     def mean(self, counts):
         """Return the weights to predict with: the last or, with averaging, their mean after each example."""
-        return mean(self.last, self.drift[: self.vectors.n], counts)
+        return mean(self.last, self.drift[: self.vectors.n], counts, self.fading)
+
+    def make_room(self, counts, n):
+        """Let ``n`` more examples count in the mean; what others may share is not changed in place."""
+        if counts[N_AVERAGED] + n > room(self.fading):
+            self.drift = self.drift.copy()
+            shrink(self.drift, counts, self.fading)
 
     def fork(self, first, n_rows):
         """Return a model that learns from ``n_rows`` rows, from number ``first`` on, and leaves this one as it is.
@@ -81,7 +90,7 @@ class Expansion:
         """
         move = np.zeros((len(block.ids) + 1, self.W.shape[1]))
         drift = np.zeros((len(move), self.drift.shape[1]))
-        sums = run(make_gram_rows(gram, base), block.examples, block.way, State(move, drift, block.counts))
+        sums = run(make_gram_rows(gram, base), block.examples, block.way, State(move, drift, block.counts, self.fading))
         return move[:-1], drift[:-1], sums
 
 
@@ -92,8 +101,8 @@ class Growing(Expansion):
     number ``first`` of the stream. Rows of earlier calls never come again.
     """
 
-    def __init__(self, kernel, n_features, n_outputs, average, n_rows):
-        super().__init__(kernel, n_features, n_outputs, average)
+    def __init__(self, kernel, n_features, n_outputs, fading, n_rows):
+        super().__init__(kernel, n_features, n_outputs, fading)
         self.first, self.places = 0, np.full(n_rows, -1, np.int32)
 
     def fork(self, first, n_rows):
@@ -135,8 +144,8 @@ class Landmarks(Expansion):
     are left out, so ``K`` is regular.
     """
 
-    def __init__(self, kernel, rows, ids, n_outputs, average, norm):
-        super().__init__(kernel, rows.shape[1], n_outputs, average)
+    def __init__(self, kernel, rows, ids, n_outputs, fading, norm):
+        super().__init__(kernel, rows.shape[1], n_outputs, fading)
         keep, self.inverse = np.arange(len(rows)), None
         if norm == "kernel":
             tolerance = len(rows) * np.finfo(kernel.dtype).eps

@@ -25,15 +25,15 @@ from pa_lab.calls import before_or_after
 from pa_lab.expansion import Block, Growing, Landmarks
 from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
 from pa_lab.parameters import documented
-from pa_lab.passes import Examples
+from pa_lab.passes import Examples, fading_of, room
 from pa_lab.queries import Number
 
 
 class KernelModel(OnlineEstimator):
     """A hypothesis held as a weighted sum of kernel functions, in ``_model``; it takes the stream in blocks."""
 
-    _settled = ("average", "kernel", "gamma", "degree", "coef0", "landmarks", "landmark_choice", "landmark_norm",
-                "budget", "budget_policy")  # fmt: skip
+    _settled = ("average", "half_life", "kernel", "gamma", "degree", "coef0", "landmarks", "landmark_choice",
+                "landmark_norm", "budget", "budget_policy")  # fmt: skip
 
     # ---- checked input
 
@@ -71,13 +71,14 @@ class KernelModel(OnlineEstimator):
         """Return the model to begin with, once the first rows of the stream are there."""
         self.gamma_ = self._gamma(X)
         kernel = Kernel(self.kernel, self.gamma_, self.degree, float(self.coef0), X.dtype)
+        fading = fading_of(self.half_life) if self._keeps_drift() else None
         if self.landmarks is not None:
             rows, ids = self._landmark_rows(X, order)
-            return Landmarks(kernel, rows, ids, self._n_outputs, self.average, self.landmark_norm)
+            return Landmarks(kernel, rows, ids, self._n_outputs, fading, self.landmark_norm)
         if self.budget is not None:
             single = kernel.is_single(X)
             return Budget(kernel, X.shape[1], self._n_outputs, self.budget, self.budget_policy, single)
-        return Growing(kernel, X.shape[1], self._n_outputs, self.average, X.shape[0])
+        return Growing(kernel, X.shape[1], self._n_outputs, fading, X.shape[0])
 
     def _gamma(self, X):
         if not isinstance(self.gamma, str):
@@ -142,7 +143,8 @@ class KernelModel(OnlineEstimator):
         self._refuse_unless_finite(farthest if farthest < np.finfo(X.dtype).max else np.inf, X)
         if self._model is None:
             self._model = self._empty_model(X, order)
-        step = max(self.batch_size, BLOCK // self.batch_size * self.batch_size)
+        most = min(BLOCK, room(self._model.fading) * 7 // 8)
+        step = max(self.batch_size, most // self.batch_size * self.batch_size)
         sums = np.zeros(2)
         with use_threads(self.n_jobs) as threads:
             for at in range(0, n, step):
@@ -151,6 +153,7 @@ class KernelModel(OnlineEstimator):
                 some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]))
                 these = Examples(np.array(y[rows]), C[rows], trace=trace[part])
                 ids = self._passed + np.r_[rows]
+                self._model.make_room(counts, len(ids))
                 sums += self._model.learn(Block(dense(X[rows]), ids, these, some, counts, threads))
                 self._refuse_unless_finite(sums[0], X)
         self._refuse_unless_finite(self._model.mean(counts).sum(), X)
@@ -281,6 +284,7 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         budget=None,
         budget_policy="projection",
         average=False,
+        half_life=None,
         max_iter=1,
         tol=None,
         n_iter_no_change=5,
@@ -341,6 +345,7 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
         budget=None,
         budget_policy="projection",
         average=False,
+        half_life=None,
         max_iter=1,
         tol=None,
         n_iter_no_change=5,

@@ -9,8 +9,8 @@ from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.calls import Patch, all_or_nothing, before_or_after
 from pa_lab.data import as_weights
 from pa_lab.parameters import documented
-from pa_lab.passes import State, mean, run, score_rows
-from pa_lab.queries import Number
+from pa_lab.passes import NO_FADING, State, fading_of, mean, room, run, score_rows
+from pa_lab.queries import N_AVERAGED, Number
 from pa_lab.rows import make_rows, slices, take
 
 LINEAR_CONSTRAINTS = {
@@ -31,23 +31,25 @@ class LinearWeights:
         What their mean needs; see `pa_lab.passes.mean`.
     constant : float
         The square of the constant feature behind the intercept, 0 without one.
+    fading : tuple of two floats
+        How fast the mean forgets; see `pa_lab.passes.fading_of`.
     """
 
-    def __init__(self, last, drift, constant):
-        self.last, self.drift, self.constant = last, drift, constant
+    def __init__(self, last, drift, constant, fading=NO_FADING):
+        self.last, self.drift, self.constant, self.fading = last, drift, constant, fading
 
     def part(self, rows=slice(None)):
         """Return a model of the weights in some rows, with memory of its own."""
         last, drift = (np.array(array[rows], order="C") for array in (self.last, self.drift))
-        return LinearWeights(last, drift, self.constant)
+        return LinearWeights(last, drift, self.constant, self.fading)
 
     def learn(self, X, examples, way, counts):
         """Make one pass in place; see `pa_lab.passes.run`."""
-        return run(make_rows(X, self.constant), examples, way, State(self.last, self.drift, counts))
+        return run(make_rows(X, self.constant), examples, way, State(self.last, self.drift, counts, self.fading))
 
     def mean(self, counts):
         """Return the weights to predict with."""
-        return mean(self.last, self.drift, counts)
+        return mean(self.last, self.drift, counts, self.fading)
 
     def scores(self, X, weights):
         """Return scores of rows under some weights, an array of shape (n_rows, n_outputs)."""
@@ -70,20 +72,22 @@ class ShortRows(NamedTuple):
 class LinearEstimator(OnlineEstimator):
     """A learner whose model is `LinearWeights`."""
 
-    _settled = ("average", "fit_intercept", "intercept_scaling")
+    _settled = ("average", "half_life", "fit_intercept", "intercept_scaling")
 
     def _begin_call(self, X, passes):
         """Give the call weights of its own: all or, for short sparse rows of a stream, those of the rows' features."""
         if self._model is None:
             last = np.zeros((X.shape[1] + 1, self._n_outputs))
             constant = float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
-            self._model = LinearWeights(last, np.zeros_like(last) if self.average else last[:, :0].copy(), constant)
+            drift = np.zeros_like(last) if self._keeps_drift() else last[:, :0].copy()
+            self._model = LinearWeights(last, drift, constant, fading_of(self.half_life))
             return X
         if (
             passes > 1
             or not hasattr(X, "indptr")
             or not self._model.last.flags.writeable
             or X.nnz * SHORT >= self._model.last.size
+            or self._counts[N_AVERAGED] + X.shape[0] > room(self._model.fading)
         ):
             self._model = self._model.part()
             return X
@@ -108,7 +112,7 @@ class LinearEstimator(OnlineEstimator):
     @before_or_after
     def _show(self, part):
         weights = self._shown_weights()
-        if self.average:
+        if self._keeps_drift():
             weights.flags.writeable = False  # worked out anew each time it is read: an edit in place would be lost
         return weights[part].T
 
@@ -120,7 +124,7 @@ class LinearEstimator(OnlineEstimator):
         weights = np.array(self._shown_weights())
         name = "intercept_" if part == -1 else "coef_"
         weights[part] = as_weights(values, weights[part].T.shape, name).T
-        self._model = LinearWeights(weights, np.zeros_like(self._model.drift), self._model.constant)
+        self._model = LinearWeights(weights, np.zeros_like(self._model.drift), self._model.constant, self._model.fading)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -189,6 +193,7 @@ class PAClassifier(LinearEstimator, OnlineClassifier):
         fit_intercept=True,
         intercept_scaling=1.0,
         average=False,
+        half_life=None,
         max_iter=1,
         tol=None,
         n_iter_no_change=5,
@@ -248,6 +253,7 @@ class PARegressor(LinearEstimator, OnlineRegressor):
         fit_intercept=True,
         intercept_scaling=1.0,
         average=False,
+        half_life=None,
         max_iter=1,
         tol=None,
         n_iter_no_change=5,

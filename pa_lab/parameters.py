@@ -15,6 +15,9 @@ intercept_scaling : float > 0, default=1.0
     row and takes half of every step; a smaller one, for example 0.1, leaves the step to the words.
 average : bool, default=False
     Predict with the mean of the weights after each example instead of the last weights; not with ``budget``.
+half_life : float > 0 or None, default=None
+    With ``average``, how fast the mean forgets: an example counts half as much for every ``half_life`` examples that
+    came after it. None is the plain mean; with less than one example little but the last weights is left.
 max_iter : int >= 1, default=1
     Passes over the data made by `fit`.
 tol : float >= 0 or None, default=None

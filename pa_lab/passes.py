@@ -8,6 +8,7 @@ Glossary: ``w`` or ``W`` weights, feature by feature, the intercept last; ``drif
 every number that took part was.
 """
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ from pa_lab.queries import (
     N_SEEN,
     N_UNANSWERED,
     N_UPDATES,
+    NO_LIMIT,
     Asking,
     chance,
     is_asked,
@@ -45,6 +47,11 @@ from pa_lab.queries import (
 from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
 from pa_lab.rules import Rule, direction, is_equation, is_mistake, loss_of, n_walls, step
 
+SPAN = 512  # half-lives of rows that the terms of ``drift`` may span: they stay below 2^512
+SHORTEST = 1 / 64  # a half-life below this is that of the last weights: all before weigh less than 2^-64
+LN2 = math.log(2.0)
+SERIES = tuple(1.0 / math.factorial(k) for k in range(15, 0, -1))
+MOST = NO_LIMIT // 16
 NO_TRACE = np.empty((0, 4))
 IN_ORDER = np.empty(0, dtype=np.int64)  # the rows as they stand; None would have each pass compiled twice
 
@@ -73,16 +80,21 @@ class Way(NamedTuple):
     one_vs_rest: bool = False
 
 
+NO_FADING = (0.0, 0.0)
+
+
 class State(NamedTuple):
     """What a pass changes in place.
 
     ``weights`` and ``drift`` have the shape (n_features + 1, n_classes), one column for two classes and regression;
-    ``drift`` has no columns unless weights are averaged. ``counts`` are indexed by ``N_SEEN`` and so on.
+    ``drift`` has no columns unless weights are averaged. ``counts`` are indexed by ``N_SEEN`` and so on. ``fading`` is
+    how fast their mean forgets, from `fading_of`.
     """
 
     weights: np.ndarray
     drift: np.ndarray
     counts: np.ndarray
+    fading: tuple[float, float] = NO_FADING
 
 
 class Group(NamedTuple):
@@ -151,25 +163,78 @@ def make_group(size, rule):
 # ---------------------------------------------------------------- the mean of the weights
 
 
-@njit(**INLINED)
-def entry(before):
+@njit(**COMPILED)
+def entry(before, fading):
     """The factor with which a move enters ``drift``, where ``before`` examples have counted in the mean already.
 
-    >>> entry(3)
-    3
+    Their number, or ``2^(before / half_life) - 1``, which the limit of long half-lives makes proportional to it.
+
+    >>> entry(3, NO_FADING), entry(3, fading_of(1.0)), entry(10, fading_of(1e9)) / np.log(2)
+    (3.0, 7.0, 1.0000000034657359e-08)
     """
-    return before
+    if fading[0] == 0.0:
+        return float(before)
+    doublings = before * fading[0]  # exact, see `fading_of`
+    whole = math.floor(doublings + 0.5)
+    rest = (doublings - whole + before * fading[1]) * LN2
+    series = 0.0  # (e^rest - 1) / rest, summed as here on every processor
+    for term in SERIES:
+        series = series * rest + term
+    power = math.ldexp(1.0, int(whole))
+    return power * rest * series + (power - 1.0)
 
 
-def mean(last, drift, counts):
+def mean(last, drift, counts, fading=NO_FADING):
     """Return the mean of the weights after each of ``T`` examples, or the last ones if there is no ``drift``.
 
-    The mean is ``w_{T+1} - drift / T``, with ``drift = sum (t - 1) (w_{t+1} - w_t)``.
+    The mean is ``w_{T+1} - drift / f_{T+1}``, with ``drift = sum f_t (w_{t+1} - w_t)`` and ``f_t`` the `entry` of the
+    ``t - 1`` examples before: these are the terms of the mean, sorted by the moves that are in them.
 
     >>> mean(np.array([[3.0]]), np.array([[4.0]]), np.array([0, 0, 0, 0, 0, 2])).tolist()
     [[1.0]]
     """
-    return last - drift / max(int(counts[N_AVERAGED]), 1) if drift.shape[1] else last
+    if not drift.shape[1]:
+        return last
+    return last - drift / entry(min(max(int(counts[N_AVERAGED]), 1), room(fading) // 2 * 3), fading)
+
+
+def fading_of(half_life):
+    """Return ``1 / half_life`` as a number of 24 digits, whose products with a count are exact, and the rest.
+
+    >>> sum(fading_of(4.0)), fading_of(None)
+    (0.25, (0.0, 0.0))
+    """
+    if half_life is None:
+        return NO_FADING
+    rate = 1.0 / float(half_life)
+    return float(np.float32(rate)), rate - float(np.float32(rate))
+
+
+@njit(**COMPILED)
+def room(fading):
+    """Return how many examples may count in a mean before `shrink`.
+
+    >>> room(fading_of(10.0))
+    5120
+    """
+    return int(min(SPAN / (fading[0] + fading[1]), MOST)) if fading[0] > 0.0 else MOST
+
+
+@njit(**COMPILED)
+def shrink(drift, counts, fading):
+    """Divide ``drift`` by a power of 2, before its terms overflow.
+
+    The counter of the mean goes back to 64 half-lives: what was before them weighs nothing.
+
+    >>> drift, counts = np.full((1, 1), 2.0**500), np.array([0, 0, 0, 0, 0, 500])
+    >>> shrink(drift, counts, fading_of(1.0))
+    >>> drift[0, 0] == 2.0**64, counts[N_AVERAGED]
+    (np.True_, np.int64(64))
+    """
+    before, kept = counts[N_AVERAGED], room(fading) // 8
+    if before > kept:
+        counts[N_AVERAGED] = kept
+        drift /= 1.0 + entry(min(before - kept, 12 * kept), fading)
 
 
 # ---------------------------------------------------------------- the loop
@@ -190,17 +255,20 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
     data, indices, indptr, base, norm_one, step_one = rows
     y, C, order, trace = examples
     query, draws, delta, rate, budget, n_rows, memory = asking
-    W, drift, counts = state
+    W, drift, counts, fading = state
     w, v = W.ravel(), drift.ravel()  # the only column, of two classes and of regression
     sentinel = losses = sqnorm = 0.0
     n = order.shape[0] if order.shape[0] > 0 else y.shape[0]
     n_problems, right = 1, 0
     together = max(n, 1)  # rows between two looks at the group
+    enough = room(fading)
     if one_vs_rest is not None:
         n_problems = W.shape[1]
     if group is not None:
         together = group.size
     for start in range(0, n, together):
+        if counts[N_AVERAGED] >= enough:
+            shrink(drift, counts, fading)
         before, suffered, m = counts[N_AVERAGED], 0.0, np.int64(0)
         for t in range(start, min(start + together, n)):
             i = order[t] if order.shape[0] > 0 else t
@@ -216,6 +284,8 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
                 trace[t, 0] = p
                 trace[t, 1] = np.nan
             if group is None:
+                if counts[N_AVERAGED] >= enough:
+                    shrink(drift, counts, fading)
                 before = counts[N_AVERAGED]
             counts[N_SEEN] += 1
             counts[N_AVERAGED] += counts[N_QUERIES] < budget or counts[N_UNANSWERED] > 0
@@ -270,7 +340,7 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
                 if trace.shape[0] > 0 and column == right:
                     trace[t, 1] = tau
                 move = tau * direction(rule, target, p)
-                late = move * entry(before)
+                late = move * entry(before, fading)
                 if lanes is None:
                     add(data, indices, indptr, base, i, step_one, move, w)
                 else:
@@ -353,7 +423,7 @@ def fill_gram(rows, m, A, x, s, lanes):
 def apply(rows, state, trace, m, A, x, s, before, lanes):
     """Move the weights by the solved steps; returns the sum of the norms of the moves."""
     data, indices, indptr, base, _, step_one = rows
-    W, drift, counts = state
+    W, drift, counts, fading = state
     w, v = W.ravel(), drift.ravel()
     sentinel = 0.0
     for k in range(m):
@@ -365,7 +435,7 @@ def apply(rows, state, trace, m, A, x, s, before, lanes):
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
         move = x[SIDE, k] * x[STEP, k]
-        late = move * entry(before)
+        late = move * entry(before, fading)
         sentinel += max(abs(move), abs(late) if drift.shape[1] > 0 else 0.0) * np.sqrt(A[k, k])
         if lanes is None:
             add(data, indices, indptr, base, i, step_one, move, w)

@@ -85,9 +85,13 @@ def linear(X, y, C=1.0, variant="PA-I", loss=hinge, **given):
     return np.array(path)
 
 
-def average(path):
-    """Return the mean of the weights after each example: steadier than the last ones."""
-    return path.mean(axis=0)
+def average(path, half_life=np.inf):
+    """Return the mean of the weights after each example: steadier than the last ones.
+
+    An example counts half as much for every ``half_life`` examples that came after it.
+    """
+    age = np.arange(len(path))[::-1]
+    return np.average(path, axis=0, weights=0.5 ** (age / half_life))
 
 
 def active(X, y, draws, delta=1.0, C=1.0, variant="PA-I"):

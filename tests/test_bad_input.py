@@ -81,6 +81,7 @@ CASES = {
     "max_iter": (classifier_options(max_iter=1.5), ValueError, ["'max_iter'", "int in", "[1, inf)", "Got 1.5"]),
     "shuffle": (classifier_options(shuffle="yes"), ValueError, ["'shuffle'", "bool", "Got 'yes'"]),
     "average": (classifier_options(average=None), ValueError, ["'average'", "bool", "Got None"]),
+    "half-life": (classifier_options(average=True, half_life=0), ValueError, ["'half_life'", "(0.0, inf)", "Got 0"]),
     "fit_intercept": (classifier_options(fit_intercept="no"), ValueError, ["'fit_intercept'", "bool", "Got 'no'"]),
     "warm_start": (classifier_options(warm_start=2), ValueError, ["'warm_start'", "bool", "Got 2"]),
     "random_state": (classifier_options(random_state=-1), ValueError, ["'random_state'", "[0, 4294967295]", "Got -1"]),
