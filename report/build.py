@@ -369,7 +369,7 @@ def compile_report(stage, stand_in=False):
 
 
 def typeset(stage, kind, inputs):
-    """Return the staged report as PDF or HTML; both with typst's own fonts only, the same on every machine."""
+    """Return the staged report as HTML or as a PDF that a screen reader can read (PDF/UA), both with typst's own fonts."""
     try:
         output, warnings = typst.compile_with_warnings(
             stage / "report" / "report.typ",
@@ -377,6 +377,7 @@ def typeset(stage, kind, inputs):
             format=kind,
             ignore_system_fonts=True,
             sys_inputs=inputs,
+            pdf_standards=["ua-1"] if kind == "pdf" else [],
         )
     except typst.TypstError as error:
         raise BuildError(f"the report does not compile.\n\n{error.diagnostic}") from error

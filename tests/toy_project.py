@@ -29,7 +29,7 @@ REPORT = """
 #show: article.with(title: "Toy", abstract: [Short.])
 #let r = res("01_toy")
 #num(r.answer) and #num(res("02_toy").third) and #num(timings("02_toy").total)
-#fig("01_toy", caption: [A line.])
+#fig("01_toy", alt: "A rising line.", caption: [A line.])
 """
 
 
