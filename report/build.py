@@ -369,7 +369,7 @@ def compile_report(stage, stand_in=False):
 
 
 def typeset(stage, kind, inputs):
-    """Return the staged report as HTML or as a PDF that a screen reader can read (PDF/UA), both with typst's own fonts."""
+    """Return the staged report as HTML, or as PDF for a screen reader (PDF/UA); both with typst's own fonts only."""
     try:
         output, warnings = typst.compile_with_warnings(
             stage / "report" / "report.typ",
