@@ -236,3 +236,9 @@ def test_liblinear_minimises_the_loss_it_is_asked_for(loss, slope):
     X, y, C = np.array([[0.1], [-0.1]]), np.array([1, -1]), 0.1
     w = liblinear(loss, tol=1e-6).set_params(C=C).fit(X, y).coef_[0, 0]
     assert w == pytest.approx(2 * C * 0.1 * slope, rel=0.02)
+
+
+def test_a_gradient_too_small_to_square_moves_nothing():
+    model = online("AdaGrad logistic", C=4.0, fit_intercept=False)
+    model.partial_fit(np.array([[125.0, 0.0], [125.0, 1.0]]), [1, 1], classes=[-1, 1])  # margins 0 and 500
+    assert model.coef_.tolist() == [[4.0, 0.0]]

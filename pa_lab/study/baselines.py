@@ -386,7 +386,7 @@ def _add(rule, C, keep, step, entries, state, lag):
         k, change = at[j], step * x[j]
         if rule == HINGE or rule == LOGISTIC:
             memory[k] += change * change
-            change *= C / sqrt(memory[k])
+            change *= C / sqrt(memory[k]) if memory[k] > 0.0 else 0.0  # a square may be too small to store
         w[k] += change
         drift[k] += lag * change
 

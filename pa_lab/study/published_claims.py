@@ -1,11 +1,10 @@
 """The claims of Ezukwoke and Zareian (2019), each in its own words and as a test on figures.
 
-A figure is an array of shape (cells,) or (cells, runs), where a cell is a column and a score of a table. The arguments
-of a claim's test name the figures that it needs; `claim_figures` makes them from runs.
+A figure is an array of shape (cells,) or (cells, runs), where a cell is a column and a score of a table. A claim is a
+test on a dict of them; `claim_figures` makes it from runs.
 """
 
 from collections.abc import Callable
-from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import stats
 
 Figures = dict[str, np.ndarray]
 IN_PART = "in part"  # true of most cells, and not shown in all
+MISSING = "-"  # there are no such figures
 Truth = bool | str | None  # None: chance may decide
 
 
@@ -126,7 +126,7 @@ def claim_figures(frame: pd.DataFrame) -> Figures:
 
 
 def sound_figures(runs: pd.DataFrame) -> Figures:
-    """Return the figures that the claims speak of from runs of `published_protocol.corrected_protocol`.
+    """Return the figures that the claims speak of from sound runs, as notebook 08 makes them.
 
     Parameters
     ----------
@@ -175,221 +175,105 @@ def _spread(values):
 
 
 class Claim(NamedTuple):
-    """A claim of the paper: a short name, its words and where they stand, and a test on figures.
-
-    ``pairs`` are the figures that it sets against each other. Where the paper prints other figures than those it
-    speaks of, ``test_in_print`` is the test on these; else it is the same test.
-    """
+    """A claim of the paper: a short name, its words and where they stand, and a test on figures."""
 
     name: str
     quote: str
     place: str
-    pairs: list[tuple[str, str]]
-    test: Callable[..., Truth]
-    test_in_print: Callable[..., Truth]
+    test: Callable[[Figures], Truth]
 
 
-CLAIMS: list[Claim] = []
+def active_errs_less(f: Figures) -> Truth:
+    """Return whether PA makes more mistakes than active PA; where only updates are printed, whether more updates."""
+    counted = "mistakes" if "pa_mistakes" in f else "updates"
+    return above_in_part(f[f"pa_{counted}"], f[f"apa_{counted}"])
 
 
-def claim(name, quote, place, pairs, test_in_print=None):
-    """Add the decorated test to ``CLAIMS`` and return it unchanged."""
-
-    def add(test):
-        CLAIMS.append(Claim(name, quote, place, pairs, test, test_in_print or test))
-        return test
-
-    return add
+def folds_spare_the_others(f: Figures) -> Truth:
+    """Return whether a fold costs PA, on average, over 0.25 points more than active PA and than the SVM."""
+    return both(above(f["pa_drop"], f["apa_drop"], by=0.25), above(f["pa_drop"], f["svm_drop"], by=0.25))
 
 
-@claim("PA beats SVM in all cases", "outperforms ... SVM (in all cases)", "text to Table 1", [("pa", "svm")])
-def pa_beats_svm(pa, svm):
-    """Whether PA is above the SVM in every cell."""
-    return above(pa, svm)
+def folds_lower_scores(f: Figures) -> Truth:
+    """Return whether a fold costs more than 0.25 points in every cell, for PA and active PA and for the SVM."""
+    return both(above(f["all_rows"], f["fold"], by=0.25), above(f["svm_all_rows"], f["svm_fold"], by=0.25))
 
 
-@claim("Active PA beats SVM", "PA and APA algorithms outperformed SVM", "conclusion", [("apa", "svm")])
-def active_beats_svm(apa, svm):
-    """Whether active PA is above the SVM in every cell."""
-    return above(apa, svm)
+def noise_hurts_pa_most(f: Figures) -> Truth:
+    """Return whether noise costs PA, on average, over 0.25 points more than the SVM and than active PA."""
+    return both(above(f["pa_fall"], f["svm_fall"], by=0.25), above(f["pa_fall"], f["apa_fall"], by=0.25))
 
 
-@claim(
-    "PA beats active PA in most cases",
-    "outperforms its active version (in most cases)",
-    "text to Table 1",
-    [("pa", "apa")],
-)
-def pa_beats_active(pa, apa):
-    """Whether PA is above active PA in most cells."""
-    return mostly_above(pa, apa)
+def active_is_fastest(f: Figures) -> Truth:
+    """Return whether the SVM and PA both take longer than active PA in every cell."""
+    return both(above(f["svm_seconds"], f["apa_seconds"]), above(f["pa_seconds"], f["apa_seconds"]))
 
 
-@claim("PA is faster than SVM", "faster running time than SVM", "text to Table 2", [("svm_seconds", "pa_seconds")])
-def pa_is_faster(svm_seconds, pa_seconds):
-    """Whether the SVM takes longer than PA in every cell."""
-    return above(svm_seconds, pa_seconds)
-
-
-@claim("Active PA is fastest", "fastest of them all", "text to Table 2", [("pa_seconds", "apa_seconds")])
-def active_is_fastest(svm_seconds, pa_seconds, apa_seconds):
-    """Whether the SVM and PA both take longer than active PA in every cell."""
-    return both(above(svm_seconds, apa_seconds), above(pa_seconds, apa_seconds))
-
-
-def active_updates_less(pa_updates, apa_updates):
-    """Whether PA makes more updates, printed as mistakes, than active PA in every cell, or in part: in most of them."""
-    return above_in_part(pa_updates, apa_updates)
-
-
-@claim(
-    "Active PA makes fewer mistakes",
-    "number of mistakes made by Active Learning model is less",
-    "conclusion",
-    [("pa_updates", "apa_updates"), ("pa_mistakes", "apa_mistakes")],
-    test_in_print=active_updates_less,
-)
-def active_errs_less(pa_mistakes, apa_mistakes):
-    """Whether PA makes more mistakes than active PA in every cell, or in part: in most of them."""
-    return above_in_part(pa_mistakes, apa_mistakes)
-
-
-@claim(
-    "Cross-validation lowers every score",
-    "reduction in the accuracy across all models",
-    "text to Table 3",
-    [("all_rows", "fold"), ("svm_all_rows", "svm_fold")],
-)
-def folds_lower_scores(all_rows, fold, svm_all_rows, svm_fold):
-    """Whether a fold costs more than 0.25 points in every cell, for PA and active PA and for the SVM."""
-    return both(above(all_rows, fold, by=0.25), above(svm_all_rows, svm_fold, by=0.25))
-
-
-@claim(
-    "Cross-validation makes active PA stable",
-    "becomes stable on performing a 10-fold",
-    "text to Table 3",
-    [("apa_spread", "apa_spread_fold")],
-)
-def folds_steady_active(apa_spread, apa_spread_fold):
-    """Whether active PA spreads more than twice as much on all rows as on a fold, in every cell."""
-    return above(apa_spread, apa_spread_fold, times=2)
-
-
-@claim(
-    "Cross-validation leaves active PA and SVM stable",
-    "APA and SVM however remain relatively stable",
-    "text to Table 3",
-    [("pa_drop", "apa_drop"), ("pa_drop", "svm_drop")],
-)
-def folds_spare_the_others(pa_drop, apa_drop, svm_drop):
-    """Whether a fold costs PA, on average, over 0.25 points more than active PA and than the SVM, by either score."""
-    return both(above(pa_drop, apa_drop, by=0.25), above(pa_drop, svm_drop, by=0.25))
-
-
-@claim(
-    "Active PA beats PA under cross-validation",
-    "performs better on 10fold cross-validation",
-    "conclusion",
-    [("apa_fold", "pa_fold")],
-)
-def active_beats_pa_on_folds(apa_fold, pa_fold):
-    """Whether active PA is above PA on folds in every cell, or in part: in most of them."""
-    return above_in_part(apa_fold, pa_fold)
-
-
-@claim(
-    "PA beats SVM despite noise",
-    "despite the introduction of random noise in the data, PA remains the best performing algorithm",
-    "text to Table 5",
-    [("pa_noisy", "svm_noisy")],
-)
-def pa_beats_svm_despite_noise(pa_noisy, svm_noisy):
-    """Whether PA is above the SVM with noise in every cell."""
-    return above(pa_noisy, svm_noisy)
-
-
-@claim(
-    "Noise hurts PA most",
-    "only reduces ... for PA algorithm significantly",
-    "conclusion",
-    [("pa_fall", "svm_fall"), ("pa_fall", "apa_fall")],
-)
-def noise_hurts_pa_most(pa_fall, svm_fall, apa_fall):
-    """Whether noise costs PA, on average, over 0.25 points more than the SVM and than active PA, by either score."""
-    return both(above(pa_fall, svm_fall, by=0.25), above(pa_fall, apa_fall, by=0.25))
-
-
-@claim(
-    "Under noise active PA beats PA, relaxation 1",
-    "APA outperform PA in most cases",
-    "text to Table 5",
-    [("apa_1", "pa_1")],
-)
-def active_beats_pa_1(apa_1, pa_1):
-    """Whether active PA-I is above PA-I in most cells."""
-    return mostly_above(apa_1, pa_1)
-
-
-@claim(
-    "Under noise PA beats active PA, relaxation 2",
-    "PA outperforms APA on F2 relaxation",
-    "text to Table 5",
-    [("pa_2", "apa_2")],
-)
-def pa_beats_active_2(pa_2, apa_2):
-    """Whether PA-II is above active PA-II in most cells."""
-    return mostly_above(pa_2, apa_2)
+CLAIMS = [
+    Claim("PA beats SVM in all cases", "outperforms ... SVM (in all cases)", "text to Table 1",
+          lambda f: above(f["pa"], f["svm"])),
+    Claim("Active PA beats SVM", "PA and APA algorithms outperformed SVM", "conclusion",
+          lambda f: above(f["apa"], f["svm"])),
+    Claim("PA beats active PA in most cases", "outperforms its active version (in most cases)", "text to Table 1",
+          lambda f: mostly_above(f["pa"], f["apa"])),
+    Claim("PA is faster than SVM", "faster running time than SVM", "text to Table 2",
+          lambda f: above(f["svm_seconds"], f["pa_seconds"])),
+    Claim("Active PA is fastest", "fastest of them all", "text to Table 2", active_is_fastest),
+    Claim("Active PA makes fewer mistakes", "number of mistakes made by Active Learning model is less", "conclusion",
+          active_errs_less),
+    Claim("Cross-validation lowers every score", "reduction in the accuracy across all models", "text to Table 3",
+          folds_lower_scores),
+    Claim("Cross-validation makes active PA stable", "becomes stable on performing a 10-fold", "text to Table 3",
+          lambda f: above(f["apa_spread"], f["apa_spread_fold"], times=2)),
+    Claim("Cross-validation leaves active PA and SVM stable", "APA and SVM however remain relatively stable",
+          "text to Table 3", folds_spare_the_others),
+    Claim("Active PA beats PA under cross-validation", "performs better on 10fold cross-validation", "conclusion",
+          lambda f: above_in_part(f["apa_fold"], f["pa_fold"])),
+    Claim("PA beats SVM despite noise",
+          "despite the introduction of random noise in the data, PA remains the best performing algorithm",
+          "text to Table 5", lambda f: above(f["pa_noisy"], f["svm_noisy"])),
+    Claim("Noise hurts PA most", "only reduces ... for PA algorithm significantly", "conclusion", noise_hurts_pa_most),
+    Claim("Under noise active PA beats PA, relaxation 1", "APA outperform PA in most cases", "text to Table 5",
+          lambda f: mostly_above(f["apa_1"], f["pa_1"])),
+    Claim("Under noise PA beats active PA, relaxation 2", "PA outperforms APA on F2 relaxation", "text to Table 5",
+          lambda f: mostly_above(f["pa_2"], f["apa_2"])),
+]  # fmt: skip
 
 
 # ---------------------------------------------------------------- verdicts
 
 
-def judge(protocol: Figures, sound: Figures | None, printed: Figures, swap: bool = False) -> pd.DataFrame:
+def judge(protocol: Figures, sound: Figures | None, printed: Figures) -> pd.DataFrame:
     """Test each of the ``CLAIMS`` on the printed figures, on those of the protocol run again and on sound ones.
 
     Parameters
     ----------
     protocol, printed : dict of str to array of shape (cells,) or (cells, runs)
-        A claim whose figures are not all in ``protocol`` is left out; where only printed ones are missing, its entries
-        ``printed`` and ``printed_figures`` are None.
+        A claim whose figures are not all in ``protocol`` is left out.
     sound : dict like them, or None
         None says that there are no sound figures, and the protocol run again decides.
-    swap : bool, default=False
-        Exchange the figures in each pair that a claim names, to see that its verdict turns.
 
     Returns
     -------
     DataFrame
-        With ``claim, quote, place``; whether the claim is true of each set of figures (None: open), the range of the
-        differences and the test in words; and the verdict of `conclude`.
+        With ``claim, quote, place``; whether the claim is true of each set of figures (None: open, "-": there are no
+        such figures); and the verdict of `conclude`.
     """
     rows = []
     for said in CLAIMS:
-        row = {"claim": said.name, "quote": said.quote, "place": said.place}
-        row |= _try("printed", said.test_in_print, said.pairs, printed, swap)
-        row |= _try("protocol", said.test, said.pairs, protocol, swap)
-        row |= _try("sound", said.test, said.pairs, sound or {}, swap)
-        if row["protocol_figures"] and (row["sound_figures"] or sound is None):
-            verdict = conclude(row["protocol"], row["sound"], exists=sound is not None)
-            rows.append(row | {"verdict": verdict})
+        kinds = {"printed": printed, "protocol": protocol, "sound": sound or {}}
+        truth = {kind: _truth(said.test, figures) for kind, figures in kinds.items()}
+        if truth["protocol"] != MISSING and (sound is None or truth["sound"] != MISSING):
+            verdict = conclude(truth["protocol"], truth["sound"], exists=sound is not None)
+            rows.append({"claim": said.name, "quote": said.quote, "place": said.place, **truth, "verdict": verdict})
     return pd.DataFrame(rows)
 
 
-def _try(kind, test, pairs, figures, swap):
-    """Return the entries of one kind of figures in the row of a claim."""
-    needed = set(signature(test).parameters)
-    if not needed <= set(figures):
-        return {kind: None, f"{kind}_figures": None}
-    partner = dict(pairs) | {b: a for a, b in pairs} if swap else {}
-    given = {name: figures[partner.get(name, name)] for name in needed}
-    ranges = []
-    for a, b in pairs:
-        if {a, b} <= needed:
-            mean, _ = _difference(given[a], given[b])
-            count = f"above in {np.sum(mean > 0)} of {len(mean)}"
-            ranges.append(f"{a} - {b}: {mean.min():.3g} to {mean.max():.3g}, {count}")
-    return {kind: test(**given), f"{kind}_figures": "; ".join(ranges), f"{kind}_test": test.__doc__}
+def _truth(test, figures):
+    try:
+        return test(figures)
+    except KeyError:
+        return MISSING
 
 
 def conclude(protocol: Truth, sound: Truth, exists: bool = True) -> str:
