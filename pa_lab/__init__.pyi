@@ -19,9 +19,7 @@ _Rows: TypeAlias = ArrayLike | _Sparse
 _Variant: TypeAlias = Literal["PA", "PA-I", "PA-II", "PALS"]
 _Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 _Numbers: TypeAlias = NDArray[np.float64]
-_Kernel: TypeAlias = (
-    Literal["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed"] | Callable[..., ArrayLike]
-)
+_Kernel: TypeAlias = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., ArrayLike]
 _Policy: TypeAlias = Literal["removal", "nearest", "projection", "oldest", "smallest"]
 _ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 

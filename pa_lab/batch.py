@@ -55,11 +55,7 @@ class Batch(NamedTuple):
 
 
 def make_batch(n):
-    """Return memory for at most ``n`` examples, made once for many batches.
-
-    >>> make_batch(8).L.shape
-    (8, 8)
-    """
+    """Return memory for at most ``n`` examples, made once for many batches."""
     return Batch(np.zeros((n, n)), np.zeros((n, n)), np.zeros((9, n)), np.zeros((7, n), np.int64))
 
 
@@ -105,10 +101,6 @@ def solve_all(variant, A, loss, C):
     """`solve` ``m`` problems of one size ``n``.
 
     ``A`` has the shape (m, n, n), ``loss`` (m, n) and ``C`` (n,); returns ``tau`` (m, n) and the gaps (m,).
-
-    >>> from pa_lab.rules import PA1
-    >>> solve_all(PA1, np.ones((2, 1, 1)), np.array([[0.5], [3.0]]), np.ones(1))[0].tolist()
-    [[0.5], [1.0]]
     """
     solved = [solve(variant, *problem, C) for problem in zip(A, loss, strict=True)]
     return np.array([tau for tau, _, _ in solved]), np.array([gap for _, _, gap in solved])
@@ -191,8 +183,7 @@ def solve_inequalities(variant, n, A, L, x, s):
         gap = relative_gap(variant, n, A, x, s)
         if gap <= GAP or s[STOP, 0]:
             break
-    for k in range(n):
-        x[STEP, k] = x[TAU, k]
+    x[STEP, :n] = x[TAU, :n]
     return gap
 
 
@@ -356,8 +347,7 @@ def solve_equations(variant, n, A, L, x, s):
         back_substitution(L, x, m)
         for a in range(m):
             x[TAU, s[FREE, a]] = x[MOVE, a]
-        for k in range(n):
-            x[STEP, k] = x[TAU, k]
+        x[STEP, :n] = x[TAU, :n]
     else:
         solve_dependent(n, A, L, x, s)
     return 0.0

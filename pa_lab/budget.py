@@ -32,7 +32,7 @@ from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivot
 from pa_lab.kernels import Vectors
 from pa_lab.passes import NO_FADING, Examples, State, learn
 from pa_lab.queries import N_UPDATES, Asking
-from pa_lab.rows import AT_ONCE, Rows, dot_vector
+from pa_lab.rows import AT_ONCE, Rows, dot
 from pa_lab.rules import loss_of, step, step_cost
 
 # A vector closer than this (squared, relative) to the span of others counts as in it: kernel values of double and of
@@ -152,11 +152,7 @@ class Oldest(NamedTuple):
 
     def exchange(self, held, wanted):
         """Return the vector to give up."""
-        r = 0
-        for j in range(held.W.shape[0]):
-            if self.came[j] < self.came[r]:
-                r = j
-        return r
+        return np.argmin(self.came)
 
     def enter(self, held, r, k):
         """Count the arrivals."""
@@ -285,7 +281,7 @@ class Projection(NamedTuple):
         W, Q = held.W, own_matrices(self.sheets, self.sheet)[1]
         v, s, r, lost = np.empty(Q.shape[0]), wanted.norm, 0, np.inf
         for j in range(Q.shape[0]):
-            v[j] = dot_vector(Q, j, wanted.k)
+            v[j] = dot(Q[j], wanted.k, Q.shape[0])
             s -= wanted.k[j] * v[j]
         spanned = s <= self.dependent * wanted.norm
         if not spanned:
@@ -339,11 +335,7 @@ POLICIES = {
 
 
 def make_policy(name, b, dependent):
-    """Return a policy for ``b`` vectors.
-
-    >>> make_policy("smallest", 10, DEPENDENT)
-    Smallest()
-    """
+    """Return a policy for ``b`` vectors."""
     fields = {
         "came": np.zeros(b, np.int64),
         "near": np.full(b, -1),
@@ -400,7 +392,7 @@ def learn_block(start, stop, values, rule, asking, counts, trace, held, policy, 
         if held.left[0] == 0 and held.n[0] == held.W.shape[0]:
             return t, sentinel, total
         for output in range(n_outputs):
-            scores[0, output] = dot_vector(KB, t, held.W[:, output])
+            scores[0, output] = dot(KB[t], held.W[:, output], KB.shape[1])
             moves[0, output] = 0.0
         row = Rows(gram[t : t + 1, t : t + 1], None, None, scores, 0.0, 0.0)
         state = State(moves, no_drift, counts, NO_FADING)

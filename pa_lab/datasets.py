@@ -2,8 +2,8 @@
 
 import sys
 
-from pa_lab.study.datasets import *  # noqa: F403
-from pa_lab.study.datasets import main
+from pa_lab.study import datasets
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(datasets.main())
+sys.modules[__name__] = datasets  # one module, whichever name it is imported by

@@ -18,7 +18,7 @@ from pa_lab.compiled import COMPILED
 from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
 from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shrink
 from pa_lab.queries import N_AVERAGED
-from pa_lab.rows import make_gram_rows
+from pa_lab.rows import dot, make_gram_rows
 
 AT_A_TIME = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
 
@@ -203,10 +203,6 @@ def pivoted_cholesky(K, tolerance):
     """Return a lower factor of the part of ``K`` that is regular to a relative tolerance, and the rows of that part.
 
     The sums run in a fixed order, so the digits are the same on every processor.
-
-    >>> factor, keep = pivoted_cholesky(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 1e-10)
-    >>> factor.tolist(), keep.tolist()
-    ([[2.0, 0.0], [0.0, 1.0]], [2, 1])
     """
     L, rows, left = np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
     least, rank = tolerance * left.max(initial=0.0), 0
@@ -234,28 +230,15 @@ def _factorize(K, L, rows, left, least, start, stop):
             return m
         rows[m], rows[pivot] = p, rows[m]
         L[p, m] = np.sqrt(left[p])
-        whole = m - m % 4
         for i in range(m + 1, len(K)):
             q = rows[i]
-            a = b = c = d = rest = 0.0  # independent sums, as in `pa_lab.rows.dot`
-            for j in range(0, whole, 4):
-                a += L[q, j] * L[p, j]
-                b += L[q, j + 1] * L[p, j + 1]
-                c += L[q, j + 2] * L[p, j + 2]
-                d += L[q, j + 3] * L[p, j + 3]
-            for j in range(whole, m):
-                rest += L[q, j] * L[p, j]
-            L[q, m] = (K[q, p] - (((a + c) + (b + d)) + rest)) / L[p, m]
+            L[q, m] = (K[q, p] - dot(L[q], L[p], m)) / L[p, m]
             left[q] -= L[q, m] * L[q, m]
     return stop
 
 
 def invert_lower(L):
-    """Return the inverse of a lower triangular matrix.
-
-    >>> invert_lower(np.array([[2.0, 0.0], [1.0, 1.0]])).tolist()
-    [[0.5, 0.0], [-0.5, 1.0]]
-    """
+    """Return the inverse of a lower triangular matrix."""
     X = np.zeros(L.shape)
     for start in range(0, len(L), AT_A_TIME):
         _invert_rows(L, X, start, min(start + AT_A_TIME, len(L)))
@@ -284,11 +267,7 @@ def with_room(A, n):
 
 
 def multiply_transposed(A, B):
-    """Return ``A' B``, summed row after row.
-
-    >>> multiply_transposed(np.array([[1.0, 2.0]]), np.array([[3.0]])).tolist()
-    [[3.0], [6.0]]
-    """
+    """Return ``A' B``, summed row after row."""
     out = np.zeros((A.shape[1], B.shape[1]))
     for at in range(0, len(A), AT_A_TIME):
         _add_transposed(A[at : at + AT_A_TIME], B[at : at + AT_A_TIME], out)

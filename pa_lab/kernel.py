@@ -73,7 +73,8 @@ class KernelModel(OnlineEstimator):
         kernel = Kernel(self.kernel, self.gamma_, self.degree, float(self.coef0), X.dtype)
         fading = fading_of(self.half_life) if self._keeps_drift() else None
         if self.landmarks is not None:
-            rows, ids = self._landmark_rows(X, order)
+            find = self._chosen_landmarks if isinstance(self.landmarks, Integral) else self._given_landmarks
+            rows, ids = find(self.landmarks, X, order)
             return Landmarks(kernel, rows, ids, self._n_outputs, fading, self.landmark_norm)
         if self.budget is not None:
             single = kernel.is_single(X)
@@ -87,13 +88,8 @@ class KernelModel(OnlineEstimator):
         self._refuse_unless_finite(spread, X)
         return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
 
-    def _landmark_rows(self, X, order):
+    def _given_landmarks(self, landmarks, X, _):
         """Return the landmarks and their numbers in the stream, -1 if they are no rows of it."""
-        if isinstance(self.landmarks, Integral):
-            return self._chosen_landmarks(self.landmarks, X, order)
-        return self._given_landmarks(self.landmarks, X)
-
-    def _given_landmarks(self, landmarks, X):
         if self.kernel == "precomputed":
             numbers = np.asarray(landmarks)
             if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(X))).all():

@@ -182,34 +182,33 @@ def _add_distances(kind, x, y, s, f, k, l):
 
 
 @njit(**INNER, forceinline=True)
-def _compare(kind, products, distances, x, y, s, k, l):
+def _compare(kind, products, x, y, s, k, l):
     """Inner products, squared or absolute distances of two rows with a tile into ``k`` and ``l``."""
     for j in range(TILE):
         k[j] = l[j] = 0.0
     for f in range(0, x.shape[0], UNROLL):
         if products is not None:
             _add_products(x, y, s, f, k, l)
-        if distances is not None:
+        else:
             _add_distances(kind, x, y, s, f, k, l)
 
 
 @njit(**INNER, forceinline=True)
-def _transform(kind, products, distances, gamma, coef0, degree, k, base):
+def _transform(formula, products, k, base):
     """What a kernel makes of inner products or distances, in place; ``base`` is memory to write on."""
-    if distances is not None:
+    if products is None:
         for j in range(TILE):
-            k[j] = exp(-gamma * k[j])
-    if products is not None:
-        if kind == SIGMOID:
+            k[j] = exp(-formula.gamma * k[j])
+    elif formula.kind == SIGMOID:
+        for j in range(TILE):
+            k[j] = tanh(fma(formula.gamma, k[j], formula.coef0))
+    elif formula.kind == POLY:
+        for j in range(TILE):
+            base[j] = fma(formula.gamma, k[j], formula.coef0)
+            k[j] = 1.0
+        for _ in range(formula.degree):
             for j in range(TILE):
-                k[j] = tanh(fma(gamma, k[j], coef0))
-        elif kind == POLY:
-            for j in range(TILE):
-                base[j] = fma(gamma, k[j], coef0)
-                k[j] = 1.0
-            for _ in range(degree):
-                for j in range(TILE):
-                    k[j] *= base[j]
+                k[j] *= base[j]
 
 
 @njit(**INNER, forceinline=True)
@@ -225,14 +224,26 @@ def _weigh(k, w, part):
     return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]))
 
 
+class Formula(NamedTuple):
+    """A kernel as the loops take it: one of inner ``products`` or, if that is None, of distances.
+
+    The compiler drops the other. With ``kind`` GIVEN the rows hold kernel values.
+    """
+
+    kind: int
+    products: bool | None
+    gamma: float
+    coef0: float
+    degree: int
+
+
 @njit(**COMPILED, nogil=True)
-def over_tiles(kind, products, distances, gamma, coef0, degree, X, tiles, first, n, W, scores, K, work, sums):
+def over_tiles(formula, X, tiles, first, n, W, scores, K, work, sums):
     """Kernel values of rows ``X`` with the first ``n`` vectors of ``tiles``: put into ``K``, and summed with weights.
 
     Vector 0 of ``tiles`` is number ``first`` of all, whose weights are the rows of ``W``; the sums are added to
     ``scores``, of shape (rows of X, columns of W). ``W`` without columns: no sums. ``K`` without rows: values are not
-    kept. With ``kind`` GIVEN, ``X`` holds the kernel values. Of ``products`` and ``distances`` one is None, and the
-    compiler drops what it stands for. ``work`` and ``sums`` are memory to write on.
+    kept. ``work`` and ``sums`` are memory to write on.
     """
     w, part, n_rows = sums[1:], sums[0], X.shape[0]
     for at in range(0, n, TILE):
@@ -242,13 +253,15 @@ def over_tiles(kind, products, distances, gamma, coef0, degree, X, tiles, first,
                 w[c, j] = W[first + at + j, c] if j < m else 0.0
         for i in range(n_rows):
             k = work[i % 2]
-            if kind == GIVEN:
+            if formula.kind == GIVEN:
                 for j in range(m):
                     k[j] = X[i, at + j]
             else:
                 if i % 2 == 0:  # two rows at a time, of which the last may have no partner
-                    _compare(kind, products, distances, X[i], X[min(i + 1, n_rows - 1)], tiles[at // TILE], k, work[1])
-                _transform(kind, products, distances, gamma, coef0, degree, k, work[2])
+                    _compare(
+                        formula.kind, formula.products, X[i], X[min(i + 1, n_rows - 1)], tiles[at // TILE], k, work[1]
+                    )
+                _transform(formula, formula.products, k, work[2])
             for j in range(m, TILE):
                 k[j] = 0.0  # the tile's empty places
             for c in range(W.shape[1]):
@@ -315,30 +328,15 @@ class Factor:
 
 
 def zeros(shape, dtype):
-    """Zeros that begin at a cache line.
-
-    >>> zeros((2, 3), np.float32).ctypes.data % LINE
-    0
-    """
+    """Zeros that begin at a cache line."""
     dtype, size = np.dtype(dtype), math.prod(shape)
     room = np.zeros(size + LINE // dtype.itemsize, dtype)
     start = -room.ctypes.data % LINE // dtype.itemsize
     return room[start : start + size].reshape(shape)
 
 
-def aligned_copy(array):
-    """Return a copy that begins at a cache line."""
-    copy = zeros(array.shape, array.dtype)
-    copy[:] = array
-    return copy
-
-
 def make_tiles(rows, dtype):
-    """Return rows in tiles of their own, feature by feature, filled up with zeros.
-
-    >>> make_tiles(np.ones((130, 3)), np.float64).shape
-    (2, 4, 128)
-    """
+    """Return rows in tiles of their own, feature by feature, filled up with zeros."""
     n, d = rows.shape
     tiles = zeros((-(-n // TILE), pad(d), TILE), dtype)
     for t, tile in enumerate(tiles):
@@ -408,7 +406,9 @@ class Vectors:
             mine = owners == owner
             tile, j = np.divmod(places[mine] - self.starts[owner], TILE)
             if owner in self.shared and places[mine].min() < in_use:
-                self.chunks[owner] = aligned_copy(self.chunks[owner])
+                own = zeros(self.chunks[owner].shape, self.dtype)
+                own[:] = self.chunks[owner]
+                self.chunks[owner] = own
                 self.shared.remove(owner)
             self.chunks[owner][tile, : self.n_features, j] = rows[mine]
 
@@ -423,11 +423,7 @@ class Vectors:
 
 
 def pad(n_features):
-    """Return the number of features once zeros fill them up to a multiple of ``UNROLL``.
-
-    >>> pad(22)
-    24
-    """
+    """Return the number of features once zeros fill them up to a multiple of ``UNROLL``."""
     return -(-n_features // UNROLL) * UNROLL
 
 
@@ -473,7 +469,10 @@ class Kernel:
     """
 
     def __init__(self, kind, gamma, degree, coef0, dtype):
-        self.kind, self.gamma, self.degree, self.coef0, self.dtype = kind, gamma, degree, coef0, np.dtype(dtype)
+        self.kind, self.dtype = kind, np.dtype(dtype)
+        number = KINDS.index(kind) if kind in KINDS else GIVEN
+        products = {RBF: None, LAPLACIAN: None}.get(number, True)
+        self.formula = Formula(number, products, self.dtype.type(gamma), self.dtype.type(coef0), degree)
 
     def is_single(self, X):
         """Say whether kernel values of the rows ``X`` carry no more than single precision, whatever their dtype."""
@@ -516,40 +515,37 @@ class Kernel:
 
     def _compute(self, X, vectors, W, keep):
         """Return scores and values of one slice. Calls share nothing that is written to."""
-        one, n = self.dtype.type, vectors.n
-        scores, work = np.zeros((X.shape[0], W.shape[1])), zeros((3, TILE), self.dtype)
-        sums, K = zeros((1 + W.shape[1], TILE), np.float64), np.empty((X.shape[0] if keep else 0, n), self.dtype)
-        if X.shape[0] == 0 or n == 0:
+        n, scores = vectors.n, np.zeros((X.shape[0], W.shape[1]))
+        K = np.empty((X.shape[0] * keep, n), self.dtype)
+        if scores.shape[0] == 0 or n == 0:
             return scores, K
-        if self.kind in KINDS:
-            kind = KINDS.index(self.kind)
-            products, distances = (None, True) if kind in (RBF, LAPLACIAN) else (True, None)
-            X = _block(X, pad(X.shape[1]), self.dtype)
-            for first, chunk in zip(vectors.starts, vectors.chunks, strict=True):
-                m = min(n - first, TILE * len(chunk))
-                over_tiles(kind, products, distances, one(self.gamma), one(self.coef0), self.degree, X, chunk, first, m,
-                           W, scores, K, work, sums)  # fmt: skip
-            return scores, K
+        memory = zeros((3, TILE), self.dtype), zeros((1 + W.shape[1], TILE), np.float64)
+        if self.formula.kind == GIVEN:
+            values = self._given_values(X, vectors)
+            no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
+            over_tiles(self.formula, values, no_tiles, 0, n, W, scores, K[:0], *memory)
+            return scores, values[: len(K)]
+        X = _block(X, pad(X.shape[1]), self.dtype)
+        for first, chunk in zip(vectors.starts, vectors.chunks, strict=True):
+            m = min(n - first, TILE * len(chunk))
+            over_tiles(self.formula, X, chunk, first, m, W, scores, K, *memory)
+        return scores, K
+
+    def _given_values(self, X, vectors):
+        """Return the values that stand in the rows, or that a callable gives."""
         X = _block(X, X.shape[1], self.dtype)
         if self.kind == "precomputed":
-            values = X[:, vectors.ids]
-        else:
-            values = np.asarray(self.kind(X, vectors.rows()))
-            if values.shape != (len(X), n):
-                raise ValueError(f"kernel must return an array of shape {(len(X), n)}; got {values.shape}.")
-            if values.dtype.kind not in "biuf":
-                raise ValueError(f"kernel must return an array of real numbers; got one of {values.dtype}.")
-            values = np.ascontiguousarray(values, self.dtype)
-        no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
-        over_tiles(GIVEN, None, None, one(0), one(0), 0, values, no_tiles, 0, n, W, scores, K[:0], work, sums)
-        return scores, values if keep else K
+            return X[:, vectors.ids]
+        values = np.asarray(self.kind(X, vectors.rows()))
+        if values.shape != (len(X), vectors.n):
+            raise ValueError(f"kernel must return an array of shape {(len(X), vectors.n)}; got {values.shape}.")
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"kernel must return an array of real numbers; got one of {values.dtype}.")
+        return np.ascontiguousarray(values, self.dtype)
 
 
 def refuse_asymmetric(K, words):
-    """Raise, with the words in front, if a matrix is not symmetric up to rounding.
-
-    >>> refuse_asymmetric(np.array([[1.0, 0.5], [0.5000001, 1.0]]), "K")
-    """
+    """Raise, with the words in front, if a matrix is not symmetric up to rounding."""
     gap = abs(K - K.T).max(initial=0.0)
     if gap > 1e-5 * abs(K).max(initial=0.0):
         raise ValueError(f"{words} and its transpose differ by {gap}.")

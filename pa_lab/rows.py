@@ -50,11 +50,7 @@ def make_rows(X, norm_one=0.0, step_one=None) -> Rows:
 
 
 def make_gram_rows(gram, base, norm_one=0.0) -> Rows:
-    """Return rows known by their inner products ``gram`` (n, n) and the scores ``base`` (n, n_classes) they start from.
-
-    >>> make_gram_rows(np.eye(2), np.zeros((2, 1))).norm_one
-    0.0
-    """
+    """Return rows known by their inner products ``gram`` (n, n), and the scores ``base`` that they start from."""
     return Rows(gram, None, None, base, norm_one, norm_one)
 
 
@@ -77,63 +73,36 @@ def slices(rows, n, times=1, whole=1):
 
 
 def take(rows, part) -> Rows:
-    """Return a slice of dense or CSR rows, without a copy.
-
-    >>> take(make_rows(np.eye(3)), slice(1, 2)).data.tolist()
-    [[0.0, 1.0, 0.0]]
-    """
+    """Return a slice of dense or CSR rows, without a copy."""
     if rows.indptr is None:
         return rows._replace(data=rows.data[part])
     return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
 
 
 @njit(**COMPILED, forceinline=True)
-def dot(A, i, B, k):
-    """``A[i] . B[k]`` of two C-contiguous 2-D float arrays, summed in double in a fixed order.
+def dot(x, w, n):
+    """Inner product of the first ``n`` numbers of two arrays, in double, summed in a fixed order.
 
-    >>> dot(np.ones((1, 5)), 0, np.ones((1, 5)), 0)
+    >>> dot(np.ones(5), np.ones(6), 5)
     5.0
     """
-    whole = A.shape[1] - A.shape[1] % 4
+    whole = n - n % 4
     a = b = c = d = tail = 0.0
     for j in range(0, whole, 4):
-        a += np.float64(A[i, j]) * np.float64(B[k, j])
-        b += np.float64(A[i, j + 1]) * np.float64(B[k, j + 1])
-        c += np.float64(A[i, j + 2]) * np.float64(B[k, j + 2])
-        d += np.float64(A[i, j + 3]) * np.float64(B[k, j + 3])
-    for j in range(whole, A.shape[1]):
-        tail += np.float64(A[i, j]) * np.float64(B[k, j])
-    return ((a + c) + (b + d)) + tail
-
-
-@njit(**COMPILED, forceinline=True)
-def dot_vector(A, i, w):
-    """``A[i] . w[:n]``, where ``A`` has ``n`` columns and ``w`` may be longer; summed as in `dot`.
-
-    >>> dot_vector(np.ones((1, 5)), 0, np.ones(6))
-    5.0
-    """
-    whole = A.shape[1] - A.shape[1] % 4
-    a = b = c = d = tail = 0.0
-    for j in range(0, whole, 4):
-        a += np.float64(A[i, j]) * w[j]
-        b += np.float64(A[i, j + 1]) * w[j + 1]
-        c += np.float64(A[i, j + 2]) * w[j + 2]
-        d += np.float64(A[i, j + 3]) * w[j + 3]
-    for j in range(whole, A.shape[1]):
-        tail += np.float64(A[i, j]) * w[j]
+        a += np.float64(x[j]) * np.float64(w[j])
+        b += np.float64(x[j + 1]) * np.float64(w[j + 1])
+        c += np.float64(x[j + 2]) * np.float64(w[j + 2])
+        d += np.float64(x[j + 3]) * np.float64(w[j + 3])
+    for j in range(whole, n):
+        tail += np.float64(x[j]) * np.float64(w[j])
     return ((a + c) + (b + d)) + tail
 
 
 @njit(**COMPILED, forceinline=True)
 def score(data, indices, indptr, base, i, w):
-    """``(x_i, 1) . w``.
-
-    >>> score(np.ones((1, 2)), None, None, None, 0, np.ones(3))
-    3.0
-    """
+    """``(x_i, 1) . w``."""
     if data.ndim == 2:
-        total = dot_vector(data, i, w)
+        total = dot(data[i], w, data.shape[1])
         if base is not None:
             total += base[i, 0]
     else:
@@ -197,13 +166,9 @@ def best_two(scores):
 
 @njit(**COMPILED, forceinline=True)
 def squared_norm(data, indices, indptr, base, i, norm_one):
-    """``||x_i||^2`` plus what the constant feature adds.
-
-    >>> squared_norm(np.ones((1, 2)), None, None, None, 0, 1.0)
-    3.0
-    """
+    """``||x_i||^2`` plus what the constant feature adds."""
     if data.ndim == 2:
-        total = dot(data, i, data, i) if base is None else np.float64(data[i, i])
+        total = dot(data[i], data[i], data.shape[1]) if base is None else np.float64(data[i, i])
     else:
         total = 0.0
         for at in range(indptr[i], indptr[i + 1]):
@@ -214,11 +179,7 @@ def squared_norm(data, indices, indptr, base, i, norm_one):
 
 @njit(**COMPILED)
 def is_zero(data, indptr, base, i):
-    """Whether every entry of a row is 0; rows known by their inner products count as 0 where their norm does.
-
-    >>> is_zero(np.array([[0.0, 1e-200]]), None, None, 0)
-    False
-    """
+    """Whether every entry of a row is 0; rows known by their inner products count as 0 where their norm does."""
     if base is not None:
         return True
     if data.ndim == 2:
@@ -234,13 +195,9 @@ def is_zero(data, indptr, base, i):
 
 @njit(**COMPILED, forceinline=True)
 def product(data, indices, indptr, base, i, k, norm_one):
-    """``x_i . x_k`` plus what the constant feature adds; CSR rows with sorted indices.
-
-    >>> product(np.eye(2), None, None, None, 0, 1, 1.0)
-    1.0
-    """
+    """``x_i . x_k`` plus what the constant feature adds; CSR rows with sorted indices."""
     if data.ndim == 2:
-        total = dot(data, i, data, k) if base is None else np.float64(data[i, k])
+        total = dot(data[i], data[k], data.shape[1]) if base is None else np.float64(data[i, k])
     else:
         total = 0.0
         at, to = indptr[i], indptr[k]
@@ -258,11 +215,7 @@ def product(data, indices, indptr, base, i, k, norm_one):
 
 @njit(**COMPILED, forceinline=True)
 def add(data, indices, indptr, base, i, step_one, scale, w):
-    """``w += scale * (x_i, step_one)``, in place.
-
-    >>> w = np.zeros(3); add(np.ones((1, 2)), None, None, None, 0, 1.0, 3.0, w); w.tolist()
-    [3.0, 3.0, 3.0]
-    """
+    """``w += scale * (x_i, step_one)``, in place."""
     if data.ndim == 2:
         if base is None:
             for j in range(data.shape[1]):

@@ -18,19 +18,6 @@ needs_browser = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs Chromium and its driver (Debian: chromium and chromium-driver)"
 )
 
-# Notes how long each frame's script takes and how far frames are apart, before the page's own script runs.
-WATCH_FRAMES = """
-window.frames_ = [];
-const ask = window.requestAnimationFrame.bind(window);
-let last;
-window.requestAnimationFrame = (draw) => ask((now) => {
-  const start = performance.now();
-  draw(now);
-  window.frames_.push([performance.now() - start, last === undefined ? null : now - last]);
-  last = now;
-});
-"""
-
 # All that a reader sees of a part: its text, drawings and pictures.
 LOOK = """
 const part = document.getElementById(arguments[0]);
@@ -102,7 +89,6 @@ def browse(home, folder):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     driver.set_script_timeout(30)
-    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH_FRAMES})
     try:
         yield Page(driver, home)
     finally:

@@ -11,9 +11,7 @@ import numpy as np
 from scipy.optimize import brentq, lsq_linear, minimize
 
 from pa_lab import plain
-
-VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
-
+from pa_lab.rules import VARIANTS as VARIANTS
 
 # ---------------------------------------------------------------- one example, solved numerically
 

@@ -7,9 +7,9 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from oracles import pa_active
-from pa_lab import KernelPAClassifier, PAClassifier
+from pa_lab import PAClassifier
 from pa_lab.passes import IN_ORDER, NO_TRACE, Examples, State, learn
-from pa_lab.queries import MARGIN, N_COUNTERS, NO_LIMIT, QUERIES, RANDOM, THRESHOLD, Asking, query_probability
+from pa_lab.queries import N_COUNTERS, NO_LIMIT, QUERIES, THRESHOLD, Asking, query_probability
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
 from pa_lab.study.experiments import trace
@@ -21,6 +21,7 @@ RULES = {
     "threshold": {"query": "threshold", "delta": 0.5},
     "budget": {"query": "margin", "delta": 0.3, "label_budget": 25},
 }
+assert {rule["query"] for rule in RULES.values()} == set(QUERIES)
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
 
@@ -131,24 +132,6 @@ def test_threshold_asks_at_delta_itself(delta):
     assert model.should_query([[1.0], [-1.0], [2.0]]).tolist() == [True, True, False]
 
 
-def test_same_seed_same_queries_bit_for_bit():
-    X, y = stream(2000)
-    runs = [
-        (model, trace(model, X, 2 * y - 1))
-        for model in (PAClassifier(query="margin", delta=0.1, random_state=seed) for seed in (7, 7, 8))
-    ]
-    assert runs[0][1].equals(runs[1][1])
-    assert runs[0][0].coef_.tobytes() == runs[1][0].coef_.tobytes()
-    assert (runs[0][1]["asked"] != runs[2][1]["asked"]).any()
-
-
-def test_large_delta_asks_for_all():
-    X, y = stream()
-    models = [PAClassifier(query=query, delta=1e300).fit(X, y) for query in ("all", "margin", "threshold")]
-    assert all(model.coef_.tobytes() == models[0].coef_.tobytes() for model in models)
-    assert [model.n_queries_ for model in models] == [len(y)] * 3
-
-
 @pytest.mark.parametrize("query", ["all", "margin", "random"])
 @pytest.mark.parametrize("budget", [0, 1, 30])
 def test_budget_stops_the_asking(query, budget):
@@ -195,62 +178,3 @@ def test_asking_before_the_first_label():
     model.partial_fit(X[:20], y[:20], classes=[0, 1], asked=range(20))
     assert (model.n_seen_, model.n_queries_, model.open_queries_.tolist()) == (40, 30, [*range(20, 30)])
     assert model.fit(X, y).n_seen_ == len(y), "fit starts again"
-
-
-def test_more_answers_than_questions():
-    X, y = stream()
-    model = PAClassifier(query="margin").fit(X, y)
-    before = model.coef_.tobytes(), model.n_seen_
-    with pytest.raises(ValueError, match="y holds 2 labels for 0 questions"):
-        model.partial_fit(X[:2], y[:2], asked=True)
-    assert (model.coef_.tobytes(), model.n_seen_) == before
-
-
-def test_failed_calls_count_nothing():
-    X, y = stream()
-    model = PAClassifier(query="margin").fit(X, y)
-    hole = np.where(X[0, 0] == X, np.nan, X)
-    with pytest.raises(ValueError, match="NaN"):
-        model.should_query(hole)
-    asked = model.should_query(X)
-    hole[asked, 0] = np.inf
-    with pytest.raises(ValueError, match=r"infinity"):
-        model.partial_fit(hole[asked], y[asked], asked=True)
-    model.partial_fit(X[asked], y[asked], asked=True)
-    assert model.n_seen_ == 2 * len(y)
-
-
-@pytest.mark.parametrize("call", ["fit", "partial_fit", "should_query"])
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"delta": 0.0}, "'delta' parameter of PAClassifier must be .* at least 1 for the mistake bounds.* Got 0.0"),
-        ({"delta": -1}, "'delta' .* Got -1"),
-        ({"delta": np.nan}, "'delta' .* Got nan"),
-        ({"query": "margins"}, "'query' .* Got 'margins'"),
-        ({"query": "random"}, "query='random' needs query_rate"),
-        ({"query": "random", "query_rate": 1.5}, r"'query_rate' .*\[0.0, 1.0\].* Got 1.5"),
-        ({"label_budget": -1}, "'label_budget' .* Got -1"),
-        ({"label_budget": 2.5}, "'label_budget' .* Got 2.5"),
-    ],
-)
-def test_wrong_settings_are_named(call, wrong, words):
-    X, y = stream(20)
-    arguments = {"fit": (X, y), "partial_fit": (X, y, [0, 1]), "should_query": (X,)}[call]
-    with pytest.raises(ValueError, match=words):
-        getattr(PAClassifier(**wrong), call)(*arguments)
-
-
-def test_rules_are_told_apart():
-    assert (QUERIES[MARGIN], QUERIES[RANDOM], QUERIES[THRESHOLD]) == ("margin", "random", "threshold")
-
-
-@each_rule
-def test_linear_kernel_asks_for_the_same_rows(rule):
-    X, y = stream()
-
-    def counts(model):
-        return [model.partial_fit(X[[i]], y[[i]], classes=[0, 1]).n_queries_ for i in range(len(y))]
-
-    linear = PAClassifier(fit_intercept=False, random_state=3, **rule)
-    assert counts(linear) == counts(KernelPAClassifier(kernel="linear", random_state=3, **rule))

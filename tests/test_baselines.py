@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.linear_model import SGDClassifier
 
 from pa_lab import PAClassifier
-from pa_lab.study.baselines import RULES, SECOND_ORDER, OnlineClassifier, liblinear, online, with_balanced
+from pa_lab.study.baselines import RULES, SECOND_ORDER, OnlineClassifier, liblinear, online
 from pa_lab.study.experiments import progressive
 
 RULE = pytest.mark.parametrize("rule", RULES)
@@ -220,14 +220,6 @@ def test_unknown_labels_and_other_widths_are_refused():
         model.partial_fit(np.eye(2), [1, 2])
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(np.eye(3), [1, -1, 1])
-
-
-def test_balanced_copies_follow_the_others_and_leave_them_alone():
-    methods = {rule: online(rule) for rule in ("PA-I", "perceptron")}
-    assert [type(model) for model in methods.values()] == [PAClassifier, OnlineClassifier]
-    more = with_balanced(methods, ["PA"])
-    assert list(more) == ["PA-I", "perceptron", "PA-I, balanced"]
-    assert more["PA-I, balanced"].class_weight == "balanced" and methods["PA-I"].class_weight is None
 
 
 @pytest.mark.parametrize("loss, slope", [("hinge", 1.0), ("squared hinge", 2.0), ("logistic", 0.5)])

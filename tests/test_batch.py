@@ -1,8 +1,5 @@
 """Mini-batches: the dual against a QP solver, closed forms and KKT conditions; the passes against plain loops."""
 
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import clarabel
@@ -394,14 +391,6 @@ def test_average_counts_the_weights_after_the_batch_for_each_of_its_rows():
     assert model.n_updates_ == averaged.n_updates_
 
 
-@pytest.mark.parametrize("variant", BATCHED)
-def test_a_class_of_weight_0_has_no_effect(variant):
-    X, y = stream()
-    none, hardly = (PAClassifier(variant, 0.3, batch_size=4, class_weight={1: w}).fit(X, y) for w in (0.0, 1e-13))
-    np.testing.assert_allclose(none.coef_, hardly.coef_, atol=1e-10)
-    assert none.n_updates_ <= (y < 0).sum()
-
-
 @pytest.mark.parametrize("d", [6, 13, 30])
 def test_an_example_between_two_walls_counts_once(d):
     """Without a tube both walls of an example may have a step; the move is their difference."""
@@ -427,17 +416,6 @@ def test_a_large_step_late_in_the_stream_overflows_the_average_alone(average):
         assert model.fit(X, y).coef_.tolist() == [0.0, 1e306]
 
 
-def test_partial_fit_does_what_it_is_given():
-    X, y = stream()
-    whole = PAClassifier("PA-I", 0.1, batch_size=8).fit(X, y)
-    parts = PAClassifier("PA-I", 0.1, batch_size=8)
-    for start in range(0, 90, 24):
-        parts.partial_fit(X[start : start + 24], y[start : start + 24], classes=[-1, 1])
-    np.testing.assert_array_equal(whole.coef_, parts.coef_)
-    few = PAClassifier("PA-I", 0.1, batch_size=8).partial_fit(X[:3], y[:3], classes=[-1, 1])
-    np.testing.assert_array_equal(few.coef_, PAClassifier("PA-I", 0.1, batch_size=3).fit(X[:3], y[:3]).coef_)
-
-
 def test_only_the_labels_asked_for_enter():
     """Under a budget of 5 labels and batches of 4, the second batch is its first row alone."""
     X, y = stream()
@@ -448,45 +426,11 @@ def test_only_the_labels_asked_for_enter():
     assert (model.n_seen_, model.n_queries_) == (90, 5)
 
 
-@pytest.mark.parametrize("model", [PAClassifier("PA", batch_size=2), PARegressor("PA", batch_size=2)])
-def test_hard_margins_are_refused(model):
-    with pytest.raises(ValueError, match=r"batch_size=2 with variant='PA' has no solution.*choose variant='PA-I'"):
-        model.fit(*stream())
-
-
-@pytest.mark.parametrize("batch_size", [0, 2.5, "8"])
-def test_bad_batch_sizes_are_named(batch_size):
-    with pytest.raises(ValueError, match="batch_size"):
-        PAClassifier(batch_size=batch_size).fit(*stream())
-
-
 @pytest.mark.parametrize("model", [PAClassifier(batch_size=4), PARegressor(batch_size=4)])
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # scikit-learn's own, on infinite labels
 @pytest.mark.filterwarnings("ignore:the labels come in long runs")
 def test_scikit_learn_accepts_it(model):
     check_estimator(model, on_skip=None, on_fail="raise", expected_failed_checks=oracles.expected_failed_checks(model))
-
-
-BITS = """
-import numpy as np
-from pa_lab import PAClassifier, PARegressor
-rng = np.random.default_rng(0)
-X, y = rng.standard_normal((40, 6)), rng.choice([-1, 1], 40)
-for variant in ("PA-I", "PA-II", "PALS"):
-    print(PAClassifier(variant, 0.2, batch_size=8).fit(X, y).coef_.tobytes().hex())
-    print(PAClassifier(variant, 1e30, batch_size=20).fit(X, y).coef_.tobytes().hex())
-print(PARegressor(batch_size=4).fit(X, X[:, 0]).coef_.tobytes().hex())
-"""
-
-
-def test_plain_python_gives_the_same_bits():
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", BITS], env=os.environ | extra, capture_output=True, text=True, check=True
-        ).stdout
-        for extra in ({}, {"NUMBA_DISABLE_JIT": "1"})
-    ]
-    assert outputs[0] == outputs[1] != ""
 
 
 # ---------------------------------------------------------------- tolerances

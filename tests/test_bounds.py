@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from pa_lab import PAClassifier, rules
@@ -52,13 +51,6 @@ def test_what_a_bound_is_compared_with(variant, query):
     np.testing.assert_allclose(observed, np.cumsum(expected))
 
 
-def test_the_end_of_a_run_is_its_last_row():
-    X, y = noisy()
-    found = bounds.at_end("PA-I", X, y, C=0.1)
-    run = bounds.along(PAClassifier("PA-I", 0.1), X, y, bounds.tightest("PA-I", X, y, 0.1)).iloc[-1]
-    assert found == {"observed": run.observed, "bound": run.bound, "times": run.bound / run.observed}
-
-
 def test_a_broken_bound_is_an_error(monkeypatch):
     X, y = noisy()
     whole = bounds.along
@@ -92,14 +84,6 @@ def test_twice_the_step_breaks_theorem_2():
             np.testing.assert_allclose(losses, trace(PAClassifier("PA", fit_intercept=False), X, y)["loss"], atol=1e-12)
     assert (totals[1.0] <= bound).all()
     assert totals[2.0][-1] > 2.0 * bound[-1]
-
-
-@pytest.mark.parametrize("options", [{"variant": "PA-I"}, {"query": "margin", "random_state": 0}])
-def test_a_score_of_0_predicts_minus_one(options):
-    X, u = np.array([[1.0], [-1.0]]), np.zeros(1)
-    for label, mistakes in ((1, 1), (-1, 0)):
-        run = bounds.along(PAClassifier(fit_intercept=False, **options), X, label * np.array([1, -1]), u)
-        assert run["observed"][0] == mistakes
 
 
 @pytest.mark.parametrize("rho", [1.0, 2.0, 8.0])
@@ -146,49 +130,3 @@ def test_tightest_minimizes_the_bound_of_active_pa1(rho):
     ]
     least, *others = (bounds.active_theorem_2(bounds.compare(u, X, y), 0.01, rho)[-1] for u in us)
     assert least < min(others)
-
-
-def test_sparse_rows_give_the_same_bound():
-    X, y = noisy()
-    for variant in ("PA-I", "PA-II"):
-        u = bounds.tightest(variant, X, y)
-        dense, csr = (bounds.along(PAClassifier(variant), M, y, u) for M in (X, sparse.csr_matrix(X)))
-        np.testing.assert_allclose(dense, csr, rtol=1e-12, atol=1e-9)
-        np.testing.assert_allclose(u, bounds.tightest(variant, sparse.csr_matrix(X), y), atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"variant": "PA"}, "needs a u without loss"),
-        ({"variant": "PALS"}, "variant='PALS' has none"),
-        ({"class_weight": {1: 2.0}}, "class_weight makes C differ"),
-        ({"query": "random", "query_rate": 0.5}, "query='random' has none"),
-        ({"label_budget": 3}, "label_budget stops"),
-        ({"query": "margin", "delta": 0.5}, "at least 1; got 0.5"),
-        ({"batch_size": 4}, "batch_size lets examples share an update"),
-        ({"query": "margin", "variant": "PA"}, "Theorem 1 of Lu, Zhao and Hoi needs"),
-    ],
-)
-def test_runs_without_a_theorem_are_refused(options, reason):
-    X, y = noisy()
-    with pytest.raises(ValueError, match=reason):
-        bounds.along(PAClassifier(**options), X, y, np.ones(X.shape[1] + 1))
-
-
-def test_other_refusals():
-    X, y = noisy()
-    u = bounds.compare(np.ones(X.shape[1]), X, y, fit_intercept=False)
-    for call, reason in (
-        (lambda: bounds.theorem_3(u), "needs examples of norm 1"),
-        (lambda: bounds.theorem_4(u, 0.0), "C must be a positive number; got 0.0"),
-        (lambda: bounds.theorem_5(u, np.inf), "C must be a positive number; got inf"),
-        (lambda: bounds.active_theorem_2(u, -1.0, 1.0), "C must be a positive number"),
-        (lambda: bounds.active_theorem_3(u, 1.0, np.nan), "at least 1; got nan"),
-        (lambda: bounds.compare(np.ones(2), X, y), "u must hold 6 finite numbers"),
-        (lambda: bounds.compare(np.full(6, np.nan), X, y), "finite numbers"),
-        (lambda: bounds.compare(np.ones(6), X, np.arange(len(y))), "-1 and \\+1 only"),
-        (lambda: trace(PAClassifier(), X, np.arange(len(y)) % 3), "two classes"),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            call()

@@ -1,17 +1,12 @@
 """`report/build.py` on a small project: two toy notebooks and a toy report."""
 
 import importlib
-import random
 import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 
-import nbformat
 import pytest
 
-from toy_project import BUILD, build, command, contents, make, notebook
+from toy_project import BUILD, build, contents, make, notebook
 
 
 @pytest.fixture
@@ -150,31 +145,6 @@ def test_stand_in_data_are_few_and_never_reach_the_project(project):
     assert '"answer": 6000,' in (project / "build/stand-in/report/results/02_toy.json").read_text()
 
 
-def test_a_killed_run_leaves_no_trace_in_the_next(built):
-    expected = contents(built)
-    rng = random.Random(0)
-    for last in (2, 4, 6):
-        (built / "figures" / "01_toy.svg").unlink(missing_ok=True)
-        with subprocess.Popen(command(built), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
-            time.sleep(rng.uniform(last - 2, last))
-            run.send_signal(signal.SIGKILL)
-    (built / "report" / "results" / "02_toy.json").write_text("old")  # as if killed when only some files had been moved
-    (built / "figures" / ".01_toy.svg.0123abcd.tmp").write_text("half")  # a notebook run by hand, killed
-    assert build(built).returncode == 0
-    assert contents(built) == expected
-
-
-def test_a_second_run_at_the_same_time_is_refused(project):
-    edit(project, "01_toy.ipynb", "answer = 42", "import time; time.sleep(60)")
-    with subprocess.Popen(command(project), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
-        while not list(project.glob("build/staging-*")) and run.poll() is None:
-            time.sleep(0.1)
-        second = build(project)
-        run.kill()
-    assert second.returncode == 1
-    assert "another run is at work" in second.stderr
-
-
 @pytest.mark.parametrize("name", ["notebooks/01_toy.ipynb", "report/results/02_toy.json"])
 def test_what_is_changed_during_the_run_is_not_overwritten(built, name):
     """A notebook someone edits, or, in a run of one notebook, the results of another that someone runs by hand."""
@@ -185,13 +155,6 @@ def test_what_is_changed_during_the_run_is_not_overwritten(built, name):
     assert f"{Path(name).name} changed on disk during the run" in run.stderr
     before.pop(name)
     assert before.items() < contents(built).items()
-
-
-def test_no_path_stays_in_a_notebook_whatever_its_letters(script):
-    output = nbformat.v4.new_output("stream", text="/data/josé/build/report/results/x.json <Table at 0x7f0123456789>")
-    cell = nbformat.v4.new_code_cell(outputs=[output])
-    cleaned = script.cleaned(nbformat.v4.new_notebook(cells=[cell]), Path("/data/josé/build"))
-    assert cleaned.cells[0].outputs[0].text == "report/results/x.json <Table at ADDRESS>"
 
 
 def parameters(project, source):
@@ -213,14 +176,6 @@ def test_data_sets_are_those_that_the_parameters_name(project, script, monkeypat
     monkeypatch.setattr(script.datasets, "available", here.get)
     assert script.missing_data(settings) == ""
     assert script.missing_data(script.settings_of([path], {"data_sets": ["a9a"]})) == "a9a is not on this machine"
-
-
-@pytest.mark.parametrize("value", ["'ijcnn1'", "['ijcnn']", "[name for name in names]"])
-def test_data_sets_that_are_no_list_of_names_are_refused(project, script, monkeypatch, value):
-    monkeypatch.setattr(script.store, "_stand_in", False)
-    settings = script.settings_of([parameters(project, f"data_sets = {value}")])
-    with pytest.raises(script.BuildError, match=r"03_toy\.ipynb: data_sets must be a list of data sets"):
-        script.missing_data(settings)
 
 
 def test_a_parameter_that_no_notebook_has_is_refused(project, script):
@@ -245,17 +200,6 @@ def test_the_report_alone_is_compiled_from_what_is_published(built, script):
     report.unlink()
     run = build(built, "--compile")
     assert run.returncode == 1 and "report.typ is missing" in run.stderr
-
-
-def test_a_target_that_cannot_be_written_stops_the_run_before_it_starts(built):
-    (built / "report" / "report.pdf").unlink()
-    (built / "report" / "report.pdf").mkdir()
-    edit(built, "01_toy.ipynb", "answer = 42", "answer = 43")
-    before = contents(built)
-    run = build(built)
-    assert run.returncode == 1
-    assert "report.pdf must be a file" in run.stderr and "01_toy" not in run.stderr
-    assert contents(built) == before
 
 
 @pytest.mark.parametrize("options", [["--compile"], ["--only", "02"]])
@@ -286,40 +230,3 @@ def test_a_torn_publication_is_completed_by_whatever_runs_next(built, script, op
     assert "A killed run had published only some of its files; this is completed now." in run.stdout
     shutil.rmtree(built / "build")
     assert contents(built) == expected
-
-
-def test_a_kernel_that_does_not_start_is_tried_again(project, script, monkeypatch):
-    """Its ports are chosen first and taken later, so that another process may come between."""
-    source, target = project / "notebooks" / "02_toy.ipynb", project / "build" / "notebooks" / "02_toy.ipynb"
-    execute, errors = script.execute, [RuntimeError("Kernel died before replying to kernel_info")] * 4
-
-    def failing(*arguments):
-        if errors:
-            raise errors.pop()
-        return execute(*arguments)
-
-    monkeypatch.setenv("PA_LAB_OUTPUT", str(project / "build"))
-    monkeypatch.setattr(script, "execute", failing)
-    with pytest.raises(script.BuildError, match=r"02_toy\.ipynb stopped: RuntimeError: Kernel died before"):
-        script.run(source, target)
-    assert script.run(source, target) > 0
-    assert errors == [] and nbformat.read(target, 4).cells[-1].outputs
-
-
-def test_letters_that_mean_something_elsewhere_may_stand_in_the_path(tmp_path):
-    folder = tmp_path / "a {b} 'c' \"d\" \n e"
-    folder.mkdir()
-    project = make(folder)
-    edit(project, "02_toy.ipynb", "answer = 42", "import os; answer = 42; print(os.environ['PA_LAB_OUTPUT'] + '/x')")
-    run = build(project)
-    assert run.returncode == 0, run.stderr
-    text = (project / "notebooks" / "01_toy.ipynb").read_text() + (project / "notebooks" / "02_toy.ipynb").read_text()
-    assert "staging-" not in text
-    assert "PosixPath('report/results/01_toy.json')" in text or "'report/results/times/01_toy.json'" in text
-
-
-def test_a_message_of_a_megabyte_is_cut(built):
-    edit(built, "02_toy.ipynb", "answer = 42", "raise ValueError('x' * 1_000_000)")
-    run = build(built, "--only", "02")
-    assert run.returncode == 1
-    assert "ValueError: xxxx" in run.stderr and len(run.stderr) < 10_000

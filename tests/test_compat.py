@@ -71,16 +71,6 @@ def test_the_exact_intercept_is_that_of_our_own_learners(loss, average):
     assert drop_in.t_ == own.n_seen_ + 1 == 321
 
 
-@pytest.mark.parametrize("intercept", ["scikit-learn", "exact"])
-def test_edited_weights_are_learnt_on_from(intercept):
-    X, y = rows("two", "dense")
-    model = PassiveAggressiveClassifier(intercept=intercept, **IN_ORDER).fit(X, y)
-    model.coef_, model.intercept_ = np.zeros((1, 5)), np.zeros(1)
-    model.partial_fit(X, y)
-    fresh = PassiveAggressiveClassifier(intercept=intercept, **IN_ORDER).partial_fit(X, y, classes=[-1, 1])
-    np.testing.assert_array_equal(model.coef_, fresh.coef_)
-
-
 @pytest.mark.parametrize(("models", "takes_effect"), [(OURS, True), pytest.param(THEIRS, False, marks=needs_theirs)])
 def test_a_grid_search_over_C_compares_different_models_here_only(models, takes_effect):
     X, y = rows("two", "dense")

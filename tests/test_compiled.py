@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -116,5 +115,5 @@ def test_a_folder_that_is_not_this_users_alone_is_not_used(tmp_path):
 
 def test_a_folder_that_the_user_names_is_left_to_numba(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", tempfile.gettempdir())
-    monkeypatch.setattr(compiled, "PACKAGE", Path("/nonexistent"))
+    monkeypatch.setattr(compiled, "drop_outdated", lambda package: pytest.fail("the package folder was looked at"))
     compiled.arrange_cache()

@@ -1,7 +1,5 @@
 """What must hold for every update, on examples that hypothesis makes up."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -104,27 +102,6 @@ def test_the_target_is_in_the_tube_after_an_uncapped_step(problem):
         assert rules.epsilon_insensitive(y[-1], model.predict(X[-1:])[0], 0.25) < 1e-8
 
 
-@given(problems())
-def test_the_intercept_is_a_weight_on_a_constant_one(problem):
-    X, y, options = problem
-    column = np.hstack([X, np.ones((len(X), 1))])
-    for model, targets in ((PAClassifier, y), (PARegressor, X.sum(axis=1))):
-        with_intercept = learn(model(**options | {"fit_intercept": True}), X, targets)
-        without = learn(model(**options | {"fit_intercept": False}), column, targets)
-        assert close(weights(with_intercept), np.atleast_2d(without.coef_))
-
-
-@given(problems(), st.tuples(DECADES, DECADES))
-def test_a_class_weight_multiplies_C_and_not_tau(problem, factors):
-    X, y, options = problem
-    assume(options["variant"] != "PA")  # has no C
-    model = learn(PAClassifier(**options), X[:-1], y[:-1])
-    model.set_params(class_weight={-1: factors[0], 1: factors[1]})
-    other = learn(PAClassifier(**options), X[:-1], y[:-1])
-    other.set_params(C=options["C"] * factors[int(y[-1] > 0)])
-    assert np.array_equal(weights(learn(model, X[-1:], y[-1:])), weights(learn(other, X[-1:], y[-1:])))
-
-
 # ---------------------------------------------------------------- 2. one answer
 
 
@@ -137,22 +114,6 @@ def test_dense_equals_sparse(targets, data):
     assert close(weights(dense), weights(csr), 1e-8)
 
 
-@pytest.mark.parametrize("targets", ["labels", "classes", "numbers"])
-@given(st.data())
-def test_one_pass_equals_many_small_ones(targets, data):
-    X, y, options = data.draw(problems(targets))
-    cuts = sorted({0, len(y), *data.draw(st.lists(st.integers(0, len(y)), max_size=4))})
-    model = PARegressor if targets == "numbers" else PAClassifier
-    extra = {"average": data.draw(st.booleans())}
-    extra |= {} if targets == "numbers" else {"query": data.draw(st.sampled_from(["all", "margin"])), "random_state": 5}
-    classes = range(4) if targets == "classes" else (-1, 1)
-    whole, parts = learn(model(**options, **extra), X, y, classes), model(**options, **extra)
-    for start, stop in pairwise(cuts):
-        learn(parts, X[start:stop], y[start:stop], classes)
-    assert np.array_equal(weights(whole), weights(parts))
-    assert whole._counts.tolist() == parts._counts.tolist()
-
-
 @given(problems(), st.integers(0, 10))
 def test_asking_for_all_is_the_limit_of_the_margin_rule(problem, seed):
     X, y, options = problem
@@ -162,17 +123,6 @@ def test_asking_for_all_is_the_limit_of_the_margin_rule(problem, seed):
 
 
 # ---------------------------------------------------------------- 3. bit for bit
-
-
-@pytest.mark.filterwarnings("ignore:each of the max_iter=3 passes asks anew")
-@given(problems(), st.integers(0, 1000))
-def test_the_same_run_gives_the_same_bits(problem, seed):
-    X, y, options = problem
-    assume(len(set(y)) == 2)
-    model = PAClassifier(**options, shuffle=True, max_iter=3, query="margin", random_state=seed)
-    first = weights(model.fit(X, y)), model._counts.tolist()
-    again = weights(model.fit(X, y)), model._counts.tolist()
-    assert np.array_equal(first[0], again[0]) and first[1] == again[1]
 
 
 # ---------------------------------------------------------------- what theory says of transformed problems

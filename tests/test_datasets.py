@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import tracemalloc
-import warnings
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -107,12 +106,6 @@ def test_parsed_copy_is_bit_equal_and_is_used(name, real, monkeypatch):
             assert np.array_equal(a, b)
 
 
-def test_digest_covers_the_labels_of_the_text(tmp_path, tiny):
-    put(tmp_path / "data", "tiny", TEXT)
-    data = load("tiny")
-    assert data.digest == datasets.content_digest(data.X, (data.y + 1) // 2)
-
-
 # --- Finding and keeping
 
 
@@ -140,7 +133,7 @@ def test_relative_folder_is_also_tried_from_the_project(tmp_path, tiny, monkeypa
     assert load("tiny").source == "folder"
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "exchanged", "empty", "other"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "exchanged", "pickled", "empty", "other"])
 def test_damaged_parsed_copy_is_rebuilt(tmp_path, tiny, damage):
     put(tmp_path / "data", "tiny", TEXT)
     first = load("tiny").X
@@ -155,18 +148,12 @@ def test_damaged_parsed_copy_is_rebuilt(tmp_path, tiny, damage):
     }
     if damage == "exchanged":  # sound in form, so that only the digest can tell
         np.savez(parsed, X=first[::-1], y=load("tiny").y)
+    elif damage == "pickled":
+        np.savez(parsed, digest=tiny.files[0].digest, X=np.array([{}], object), y=np.zeros(20))
     else:
         parsed.write_bytes(bad[damage])
     assert np.array_equal(load("tiny").X, first)
     assert parsed.stat().st_size == len(good)
-
-
-def test_pickles_are_never_read(tmp_path, tiny):
-    put(tmp_path / "data", "tiny", TEXT)
-    load("tiny")
-    (parsed,) = (tmp_path / "cache" / "parsed").iterdir()
-    np.savez(parsed, digest=tiny.files[0].digest, X=np.array([{}], object), y=np.zeros(20))
-    assert load("tiny").X.shape == (20, 3)
 
 
 def test_unwritable_cache_is_a_warning_when_the_folder_has_the_file(tmp_path, tiny):
@@ -195,24 +182,7 @@ def test_damaged_cache_copy_is_dropped_with_a_note(tmp_path, tiny):
     assert not path.exists() and datasets.available("tiny") is None
 
 
-def test_a_cache_copy_that_cannot_be_removed_is_not_said_to_be_dropped(tmp_path, tiny, monkeypatch):
-    put(tmp_path / "cache", "tiny", TEXT[:50])
-
-    def refuse(path):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    words = "cannot be removed from the cache .Permission denied.: remove it by hand"
-    with pytest.warns(UserWarning, match=words), pytest.raises(UnavailableError):
-        load("tiny", stand_in=False)
-
-
 # --- Errors
-
-
-def test_unknown_name_suggests_and_lists():
-    with pytest.raises(ValueError, match=r"unknown data set 'ijcn1': did you mean 'ijcnn1'\? choose one of ij"):
-        load("ijcn1")
 
 
 @pytest.mark.parametrize(
@@ -260,13 +230,6 @@ def test_a_huge_plain_file_is_not_read(tmp_path, tiny):
     os.truncate(path, 2**26 + 1)
     with pytest.raises(DatasetError, match="has more than 67,108,864 bytes, too many for this set"):
         load("tiny")
-
-
-def test_a_huge_column_number_does_not_stay_in_the_cache(tmp_path, tiny):
-    path = put(tmp_path / "cache", "tiny", TEXT.replace(b"3:0.5", b"99999999999999999999:0.5"))
-    with pytest.warns(UserWarning, match="is cut or damaged.*dropped"), pytest.raises(UnavailableError):
-        load("tiny", stand_in=False)
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("text", [b"", b"1,2,?,4\n", b"1,2,x,2\n", b"1,2\n", b"\xff\n"])
@@ -363,13 +326,6 @@ def test_a_download_without_end_is_given_up(tmp_path, site, monkeypatch):
     assert datasets.available("tiny") is None and not leftovers(tmp_path)
 
 
-def test_download_into_an_unwritable_cache_is_an_error(tmp_path, site):
-    (tmp_path / "cache").write_text("in the way")
-    with warnings.catch_warnings(), pytest.raises(DatasetError, match=r"cannot write .*set PA_LAB_CACHE"):
-        warnings.simplefilter("ignore")
-        load("tiny")
-
-
 def child(*lines):
     """Start a fresh process that knows the small set and runs the lines."""
     head = [
@@ -409,14 +365,6 @@ def test_killed_write_is_cleaned_up_by_the_next(tmp_path, tiny):
     assert not leftovers(tmp_path)
 
 
-def test_a_write_in_progress_is_left_alone(tmp_path, tiny):
-    put(tmp_path / "data", "tiny", TEXT)
-    with datasets._replacing(tmp_path / "cache" / "libsvm" / "other") as out:
-        load("tiny")
-        out.write(b"still here")
-    assert (tmp_path / "cache" / "libsvm" / "other").read_bytes() == b"still here"
-
-
 def test_a_write_is_left_alone_by_those_who_come_after_the_first_has_ended(tmp_path):
     places = [tmp_path / "cache" / "libsvm" / name for name in "abc"]
     first, second, third = map(datasets._replacing, places)
@@ -426,13 +374,6 @@ def test_a_write_is_left_alone_by_those_who_come_after_the_first_has_ended(tmp_p
         with third:
             out.write(b"b")
     assert places[1].read_bytes() == b"b"
-
-
-def test_interruption_removes_the_temporary_file(tmp_path):
-    with pytest.raises(KeyboardInterrupt), datasets._replacing(tmp_path / "cache" / "libsvm" / "x") as out:
-        out.write(b"half")
-        raise KeyboardInterrupt
-    assert not leftovers(tmp_path) and not (tmp_path / "cache" / "libsvm" / "x").exists()
 
 
 def test_processes_may_load_at_once(tmp_path, site):
@@ -465,12 +406,6 @@ def test_stand_in_has_the_shape_and_is_loud(name, marks, monkeypatch):
     assert sp.issparse(data.get("X_train")) == (name == "a9a")
 
 
-def test_full_size_stand_in_for_ijcnn1(marks):
-    with pytest.warns(StandInWarning):
-        data = load("ijcnn1", stand_in=True)
-    assert data.X_train.shape == (49_990, 22) and data.X_test.shape == (91_701, 22)
-
-
 def test_stand_in_can_be_forced_or_forbidden(tmp_path, tiny, monkeypatch):
     put(tmp_path / "data", "tiny", TEXT)
     monkeypatch.setenv("PA_LAB_STAND_IN", "1")
@@ -478,12 +413,6 @@ def test_stand_in_can_be_forced_or_forbidden(tmp_path, tiny, monkeypatch):
     with pytest.warns(StandInWarning, match="asked for"):
         assert load("tiny").source == "stand-in"
     assert load("tiny", stand_in=False).source == "folder"
-
-
-def test_row_cap_must_be_a_number(monkeypatch):
-    monkeypatch.setenv("PA_LAB_STAND_IN_ROWS", "many")
-    with pytest.warns(StandInWarning), pytest.raises(ValueError, match="PA_LAB_STAND_IN_ROWS is 'many'"):
-        load("ijcnn1", stand_in=True)
 
 
 def test_twonorm_is_breimans():
@@ -518,16 +447,3 @@ def test_fetch_and_verify(tmp_path, tiny, capsys):
 def test_fetch_downloads(tmp_path, site):
     assert datasets.main(["fetch", "tiny"]) == 0 and datasets.main(["fetch", "tiny"]) == 0
     assert (tmp_path / "cache" / "libsvm" / "tiny").read_bytes() == TEXT
-
-
-@pytest.mark.parametrize("name", ["nothing", "w8a"])
-def test_fetch_says_what_is_wrong(name, capsys):
-    assert datasets.main(["fetch", name]) == 1
-    assert capsys.readouterr().err.startswith("error: ")
-
-
-def test_a_relative_cache_is_the_same_folder_from_everywhere(tmp_path, monkeypatch):
-    monkeypatch.setenv("PA_LAB_CACHE", "build/cache")
-    here = datasets.cache_folder()
-    monkeypatch.chdir(tmp_path)
-    assert datasets.cache_folder() == here == PROJECT / "build" / "cache"

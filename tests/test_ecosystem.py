@@ -1,15 +1,12 @@
 """What other projects do with the learners: Dask, joblib's backends, ONNX, active learning, several labels."""
 
 from copy import deepcopy
-from functools import partial
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import SGDClassifier
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputRegressor
 
 from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
 from pa_lab.mixing import mix
@@ -45,21 +42,6 @@ def mixed_by_hand(blocks, rounds):
 def test_mixing_is_what_the_paper_writes():
     model = mix(PAClassifier(C=0.1), BLOCKS, rounds=2)
     np.testing.assert_allclose(np.append(model.coef_, model.intercept_), mixed_by_hand(BLOCKS, 2), rtol=1e-12)
-
-
-@pytest.mark.parametrize("average", [False, True])
-def test_one_block_and_one_round_is_one_pass(average):
-    model, one = PAClassifier(C=0.1, average=average), PAClassifier(C=0.1, average=average).fit(X, Y)
-    np.testing.assert_allclose(mix(model, [(X, Y)], rounds=1).coef_, one.coef_, rtol=1e-12)
-    assert not hasattr(model, "coef_")
-
-
-@pytest.mark.parametrize("y", [Y, MANY], ids=["two", "several"])
-def test_mixing_learns_and_counts_all_rows(y):
-    model = mix(PAClassifier(C=0.1), [(X[part], y[part]) for part in PARTS], rounds=3)
-    assert model.score(X, y) > 0.9
-    assert model.n_seen_ == 3 * len(X)
-    assert model.n_updates_ >= model.n_mistakes_ > 0
 
 
 def test_mixing_regressors_and_blocks_that_are_read_late():
@@ -117,33 +99,6 @@ def test_mixing_on_the_workers_of_a_cluster_gives_the_same_weights(cluster):
     assert len(cluster.scheduler_info()["workers"]) == 2
 
 
-def read(start):
-    """A block of rows as a worker reads it, and its labels."""
-    rows = np.random.default_rng(start).standard_normal((100, 4))
-    return rows, np.where(rows[:, 0] > 0, "yes", "no")
-
-
-@pytest.mark.filterwarnings("default")
-def test_blocks_that_workers_read_themselves_give_the_same_weights(cluster):
-    late = [partial(read, start) for start in range(4)]
-    with joblib.parallel_config(backend="dask"):
-        far = mix(PAClassifier(C=0.1, average=True), late, n_jobs=-1, classes=["no", "yes"])
-    here = mix(PAClassifier(C=0.1, average=True), [read(start) for start in range(4)])
-    np.testing.assert_array_equal(far.coef_, here.coef_)
-
-
-@pytest.mark.filterwarnings("default")
-def test_blocks_of_a_dask_array_are_a_stream(cluster):
-    array = pytest.importorskip("dask.array")
-    rows, labels = array.from_array(X, chunks=(100, 4)), array.from_array(Y, chunks=100)
-    model = PAClassifier(C=0.1)
-    for block, names in zip(rows.blocks, labels.blocks, strict=True):
-        model.partial_fit(block.compute(), names.compute(), classes=["no", "yes"])
-    np.testing.assert_array_equal(model.coef_, PAClassifier(C=0.1).fit(X, Y).coef_)
-    predicted = rows.map_blocks(model.predict, drop_axis=1, dtype=Y.dtype)
-    np.testing.assert_array_equal(predicted.compute(), model.predict(X))
-
-
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("call", ["fit", "partial_fit", "predict", "decision_function", "should_query", "score"])
 def test_a_dask_array_on_its_own_is_refused_in_a_sentence(call):
@@ -170,17 +125,6 @@ def test_the_wrappers_of_dask_ml_train_and_predict_block_by_block(cluster):
     targets = from_array(SCORE, chunks=100)
     far = Incremental(PARegressor(C=0.1), shuffle_blocks=False).fit(rows, targets)
     np.testing.assert_array_equal(far.predict(rows).compute(), PARegressor(C=0.1).fit(X, SCORE).predict(X))
-
-
-@pytest.mark.filterwarnings("default")
-def test_shuffled_blocks_of_dask_ml_learn_as_well(cluster):
-    pytest.importorskip("dask_ml", reason="dask-ml is not installed")
-    from dask.array import from_array
-    from dask_ml.wrappers import Incremental
-
-    far = Incremental(PAClassifier(C=0.1), random_state=0)
-    far.fit(from_array(X, chunks=(100, 4)), from_array(Y, chunks=100), classes=["no", "yes"])
-    assert far.estimator_.n_seen_ == len(X) and far.estimator_.score(X, Y) > 0.9
 
 
 # ---------------------------------------------------------------- ONNX
@@ -210,14 +154,6 @@ def test_a_model_is_exported_to_onnx_through_a_twin(y, precision):
 # ---------------------------------------------------------------- probabilities, several labels a row
 
 
-def test_calibration_gives_the_probabilities_that_active_learners_ask_for():
-    model = CalibratedClassifierCV(PAClassifier(C=0.1, average=True), cv=3).fit(X, Y)
-    chance = model.predict_proba(X)
-    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
-    least_sure = np.argsort(chance.max(axis=1))[:40]  # what uncertainty sampling asks for
-    assert np.abs(SCORE[least_sure]).mean() < np.abs(SCORE).mean() / 2
-
-
 def test_scikit_activeml_asks_where_the_calibrated_model_is_unsure():
     pytest.importorskip("skactiveml", reason="scikit-activeml is not installed")
     from skactiveml.classifier import SklearnClassifier
@@ -235,10 +171,3 @@ def test_scikit_activeml_asks_where_the_calibrated_model_is_unsure():
     asked = np.flatnonzero(known[20:] >= 0) + 20
     assert np.abs(SCORE[asked]).mean() < np.abs(SCORE).mean() / 2
     assert model.fit(X, known).score(X, truth) > 0.9
-
-
-def test_the_wrappers_that_errors_name_take_several_columns():
-    several = np.column_stack([SCORE > 0, X[:, 0] > 0]).astype(int)
-    assert OneVsRestClassifier(PAClassifier(C=0.1)).fit(X, several).predict(X).shape == several.shape
-    targets = np.column_stack([SCORE, X[:, 0]])
-    assert MultiOutputRegressor(PARegressor()).fit(X, targets).predict(X).shape == targets.shape

@@ -138,58 +138,7 @@ def test_kernel_learners_equal_pa_lab_on_20_random_streams_each(javascript, poli
         assert sorted(found["numbers"]) == sorted(model.support_.tolist()), parameters
 
 
-def test_a_step_by_hand(javascript):
-    """The numbers the first part opens with, after its label is flipped."""
-    point = {"X": [[1.0, 2.0]], "y": [1], "draws": [0.0], "grid": [[1.0, 2.0]]}
-    start = {"kind": "linear", "settings": {"variant": "PA", "intercept": False}}
-    found = javascript("run", start | point)
-    assert found["weights"] == [0.2, 0.4, 0.0]
-    assert found["scores"] == [1.0]
-
-
 # ---------------------------------------------------------------- the stream it opens with
-
-DRAW = """
-const window = { matchMedia: () => ({}) };
-SCRIPT
-function draw(text) {
-  const { toy, seed } = JSON.parse(text);
-  const stream = { ...new State(STREAM).values, wrong: 0.2, ...(seed && { seed }) };
-  const rows = streamOf(stream, toy);
-  const learners = [...["PA", "PA-I"].map((variant) => new LinearPA({ variant, C: stream.C })), new Perceptron()];
-  const runs = learners.map((learner) => record(learner, rows));
-  const along = (w) => ([a, b]) => w[0] * a + w[1] * b + w[2];
-  return JSON.stringify({
-    spoilt: rows[stream.t - 1].given !== rows[stream.t - 1].y,
-    seen: runs.slice(0, 2).every(({ weights }) => stretch(along(weights[stream.t]), REACH).length === 2),
-    steps: runs.map(({ tau }) => tau[stream.t - 1]),
-    wrong: [stream.t, 40].flatMap((t) => runs.flatMap((run) => [run.wrong[t], run.wrongAverage[t]])),
-  });
-}
-"""
-
-
-def test_the_stream_with_wrong_labels_opens_on_a_typical_draw_that_shows_what_the_prompt_says():
-    """A fifth wrong: the example just read is, both lines are seen, and no count is far from its mean over draws."""
-    views = ("random", "state", "draw", "controls", "chart", "stream")
-    context = quickjs.Context()
-    context.eval(DRAW.replace("SCRIPT", explore.script((*explore.LEARNERS, *views))))
-    toy = explore.toy()
-
-    def draw(seed):
-        return json.loads(context.eval(f"draw({json.dumps(json.dumps({'toy': toy, 'seed': seed}))})"))
-
-    first = draw(None)
-    assert first["spoilt"] and first["seen"]
-    assert first["steps"][0] > 2 * first["steps"][1] > 0
-    others = [found["wrong"] for found in map(draw, range(1, 500)) if found["spoilt"]]
-    assert len(others) > 50
-    mean, spread = np.mean(others, axis=0), np.std(others, axis=0)
-    assert (np.abs(first["wrong"] - mean) < spread).all()
-    for wrong in (mean, np.array(first["wrong"])):
-        pa, pa_average, pa1, _, perceptron, _ = wrong.reshape(2, 6).T
-        assert (pa > pa1).all() and (perceptron > pa1).all() and (pa > pa_average).all()
-
 
 # ---------------------------------------------------------------- what the page is built from
 

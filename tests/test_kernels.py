@@ -11,7 +11,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from pa_lab import kernels
-from pa_lab.kernels import BLOCK, KINDS, ONE_THREAD, TILE, Kernel, Vectors, use_threads
+from pa_lab.kernels import KINDS, TILE, Kernel, Vectors, use_threads
 
 RELATIVE = {np.float64: 1e-12, np.float32: 1e-5}
 
@@ -46,11 +46,11 @@ def expression(kind, gamma, coef0, degree, x, S):
         exponents = -gamma * ((x - S) ** 2 if kind == "rbf" else np.abs(x - S)).sum(axis=1)
         return np.exp(exponents), np.exp(exponents) * (1 - exponents)
     inner, terms = (x * S).sum(axis=1), np.abs(x * S).sum(axis=1)
-    if kind == "linear":
-        return inner, terms
-    if kind == "sigmoid":
-        return np.tanh(gamma * inner + coef0), gamma * terms + coef0
-    return (gamma * inner + coef0) ** degree, (gamma * terms + coef0) ** degree
+    return {
+        "linear": (inner, terms),
+        "sigmoid": (np.tanh(gamma * inner + coef0), gamma * terms + coef0),
+        "poly": ((gamma * inner + coef0) ** degree, (gamma * terms + coef0) ** degree),
+    }[kind]
 
 
 def held(rows, dtype=np.float64):
@@ -174,13 +174,6 @@ def test_vectors_are_kept_and_replaced():
     again = pickle.loads(pickle.dumps(vectors))
     assert np.array_equal(again.rows(), vectors.rows()) and np.array_equal(again.ids, vectors.ids)
     assert all(chunk.ctypes.data % kernels.LINE == 0 for chunk in again.chunks)
-
-
-def test_no_vectors_and_no_rows():
-    kernel, X = Kernel("rbf", 1.0, 3, 0.0, np.float64), np.ones((2 * BLOCK, 3))
-    assert not kernel.scores(X, Vectors(3, np.float64), np.empty((0, 2))).any()
-    assert kernel.scores(X[:0], held(X), np.ones((2 * BLOCK, 2))).shape == (0, 2)
-    assert kernel.values(X, Vectors(3, np.float64)).shape == (2 * BLOCK, 0) and ONE_THREAD.n == 1
 
 
 def test_what_overflows_says_so():

@@ -12,7 +12,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from pa_lab.budget import POLICIES
-from pa_lab.kernels import Vectors
 
 N = 600  # several blocks of rows
 WAYS = {
@@ -191,33 +190,3 @@ def test_a_refused_call_leaves_everything_as_it_was(way):
         untouched.partial_fit(X[part], y[part])
         refused(model, X[:60], y[:60])
     assert same(shown(model), shown(untouched)) and np.array_equal(scores(model, X), scores(untouched, X))
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_interrupted_call_leaves_everything_as_it_was(way):
-    X, y = problem(n=1200)
-    left = [np.inf]  # calls of the kernel until the user loses patience
-
-    def kernel(a, b):
-        left[0] -= 1
-        if left[0] == 0:
-            raise KeyboardInterrupt
-        return rbf_kernel(a, b, gamma=0.5)
-
-    options = {"random_state": 0} | WAYS[way] | {"kernel": kernel}
-    model, untouched = (KernelPAClassifier(**options).fit(X[:200], y[:200]) for _ in range(2))
-    before = shown(model)
-    left[0] = 3
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X[200:], y[200:])
-    assert same(shown(model), before)
-    model.partial_fit(X[200:], y[200:])
-    untouched.partial_fit(X[200:], y[200:])
-    assert same(shown(model), shown(untouched))
-
-
-def test_learning_on_copies_no_vector(monkeypatch):
-    X, y = problem()
-    model = KernelPAClassifier(gamma=0.5).fit(X, y)
-    monkeypatch.delattr(Vectors, "rows")
-    model.partial_fit(X[:5], y[:5])

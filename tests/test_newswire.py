@@ -8,13 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from pa_lab import datasets
 from pa_lab.study import newswire, store
-from pa_lab.study.datasets import REGISTRY, Dataset, DatasetError, File, StandInWarning, load
-from pa_lab.study.published import load_table
+from pa_lab.study.datasets import REGISTRY, Dataset, File, StandInWarning, load
 from pa_lab.study.standin import wire
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -151,25 +149,6 @@ def test_dates_are_mended_and_marked(date, expected, malformed):
     assert read["date"] == np.datetime64(expected) and read["date_malformed"] == malformed
 
 
-@pytest.mark.parametrize(
-    "text", ["", "no stories", story(date="yesterday"), story(date="3-MAX-1987 09:15:05"), story(number="x")]
-)
-def test_what_is_no_story_is_refused(text):
-    with pytest.raises(ValueError, match=r"no stories|date|substring"):
-        newswire.parse(text)
-
-
-def test_stories_are_sorted_by_time_then_number():
-    day = "{}-MAR-1987 09:00:00.00"
-    read = newswire.parse(story(3, day.format(9)) + story(2, day.format(10)) + story(1, day.format(9)))
-    assert read["newid"].tolist() == [1, 3, 2] and read.index.tolist() == [0, 1, 2]
-
-
-def test_a_packed_frame_comes_back():
-    frame = wire(300, newswire.TOP_TEN, seed=2)
-    assert newswire.unpack(newswire.pack(frame)).equals(frame)
-
-
 # --- Forms of a copy
 
 
@@ -195,41 +174,6 @@ def test_every_form_of_a_copy_is_read(tmp_path, small, form):
     (kept,) = datasets.fetch("reuters21578")
     assert kept.parent == tmp_path / "cache" and datasets.main(["verify"]) == 0
     assert load("reuters21578").stories.equals(data.stories)
-
-
-def test_a_folder_that_lacks_a_part_is_no_copy(tmp_path, small):
-    folder = tmp_path / "data" / "reuters21578"
-    folder.mkdir(parents=True)
-    for name, content in list(small.items())[1:]:
-        (folder / name).write_bytes(content)
-    assert datasets.available("reuters21578") is None
-
-
-@pytest.mark.parametrize("damage", ["cut", "not gzip", "empty archive", "other story", "page"])
-def test_a_damaged_archive_is_an_error(tmp_path, small, damage):
-    good = archive(small)
-    names = list(small)
-    content = {
-        "cut": good[:-40],
-        "not gzip": b"\x1f\x8b" + good[5:],
-        "empty archive": archive({}),
-        "other story": archive(small | {names[3]: small[names[3]].replace(b"Bought", b"Sold")}),
-        "page": b"<!DOCTYPE html><html>Sorry</html>",
-    }[damage]
-    path = tmp_path / "data" / "reuters21578.tar.gz"
-    path.parent.mkdir()
-    path.write_bytes(content)
-    with pytest.raises(DatasetError, match=f"{path} (is cut|has digest|is an HTML page)"):
-        load("reuters21578")
-
-
-def test_an_archive_may_not_unpack_to_gigabytes(tmp_path, small, monkeypatch):
-    path = tmp_path / "data" / "reuters21578.tar.gz"
-    path.parent.mkdir()
-    path.write_bytes(archive(small | {"reut2-021.sgm": bytes(2**20)}))
-    monkeypatch.setattr(datasets, "LARGEST", 2**19)
-    with pytest.raises(DatasetError, match="unpacks to more than 524,288 bytes"):
-        load("reuters21578")
 
 
 def test_the_parsed_copy_is_used_and_a_damaged_one_is_not(tmp_path, small, monkeypatch):
@@ -260,15 +204,3 @@ def test_the_stand_in_is_a_newswire(monkeypatch):
 
 
 # --- Published figures
-
-
-def test_published_figures_are_complete_and_plausible():
-    table = load_table("text_categorization")
-    ours = table[table["source"] == "Joachims 2002"]
-    assert len(ours) == 7 * 11 and not ours.duplicated(["method", "figure"]).any()
-    assert set(ours["figure"]) == {*newswire.TOP_TEN, "all"} and ours["value"].between(45, 99).all()
-    # The micro-average over all topics lies near that of the ten largest, weighted by their test stories.
-    stories = dict(zip(newswire.TOP_TEN, (1087, 719, 179, 149, 189, 118, 131, 89, 71, 56), strict=True))
-    wide = ours.pivot(index="figure", columns="method", values="value")
-    ten = wide.loc[list(stories)].mul(pd.Series(stories), axis=0).sum() / sum(stories.values())
-    assert ((ten - wide.loc["all"]).between(2, 12)).all()

@@ -1,5 +1,4 @@
 import matplotlib
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -7,6 +6,9 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
 from pa_lab import KernelPAClassifier
+from pa_lab.budget import POLICIES
+from pa_lab.queries import QUERIES
+from pa_lab.rules import VARIANTS
 from pa_lab.study import plotting, toy
 
 
@@ -27,6 +29,7 @@ def test_methods_differ_in_colour_and_without_it():
     names = ["PA", "PA-I", "PA-II", "PALS", "LIBLINEAR", "LIBSVM", "perceptron", "random"]
     assert len({(plotting.COLORS[name], plotting.LINESTYLES[name]) for name in names}) == len(names)
     assert len({plotting.MARKERS[name] for name in names}) == len(names)
+    assert {*VARIANTS, *QUERIES, *POLICIES} <= plotting.COLORS.keys()
 
 
 def test_lines_with_band_draws_the_frame_as_it_is(ax):
@@ -37,34 +40,6 @@ def test_lines_with_band_draws_the_frame_as_it_is(ax):
     assert ax.lines[0].get_color() == plotting.COLORS["PA-I"]
     assert ax.lines[1].get_ydata().tolist() == [0.6, 0.7]
     assert len(ax.collections) == 2
-
-
-def test_only_lines_with_few_points_are_marked(ax):
-    for n in (25, 26):
-        frame = pd.DataFrame({"x": range(n), "y": 0.0})
-        plotting.lines_with_band(ax, frame, x="x", y="y", marker=True)
-    assert [line.get_marker() for line in ax.lines] == ["o", "None"]
-
-
-def test_panels_in_several_rows_are_labelled_at_the_left_and_at_the_bottom():
-    frame = pd.DataFrame({"case": list("abc"), "C": 1.0, "auc": 0.5, "auc_low": 0.4, "auc_high": 0.6, "rule": "PA"})
-    grids = [plotting.panels(frame, x="C", y="auc", panel="case", per_row=2)]
-    grids.append(plotting.intervals(frame, value="auc", name="rule", panel="case", per_row=2, ylabel="rule"))
-    for fig, axes in grids:
-        assert len(fig.axes) == len(axes) == 3
-        assert [bool(ax.get_xlabel()) for ax in axes] == [False, True, True]
-        assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, True]
-        fig.draw_without_rendering()
-        shown = [any(label.get_visible() for label in ax.get_xticklabels()) for ax in axes]
-        assert shown == [False, True, True]
-        plt.close(fig)
-
-
-def test_limits_that_panels_share_leave_room_for_all_of_them():
-    frame = pd.DataFrame({"set": list("ab"), "C": 1.0, "error": [2.0, 9.0]})
-    fig, axes = plotting.panels(frame, x="C", y="error", panel="set", ylim=(0, None))
-    assert [ax.get_ylim()[0] for ax in axes] == [0, 0] and axes[0].get_ylim()[1] > 9
-    plt.close(fig)
 
 
 def test_panels_draw_a_line_for_each_group_and_a_band_where_there_is_one():
@@ -110,20 +85,4 @@ def test_surfaces_show_the_learner_after_so_many_points():
         x2 = (low + high) / 2 + (high - low) / (len(image) - 1) / 2
         assert float(middle) == pytest.approx(model.decision_function([[right, x2]])[0])
         assert len(ax.collections[-1].get_offsets()) == n
-    plt.close(fig)
-
-
-@pytest.mark.parametrize("names, columns", [(1, 1), (5, 5), (6, 3), (11, 4)])
-def test_a_legend_below_fills_its_rows_evenly(ax, names, columns):
-    for i in range(names):
-        ax.plot([0, 1], [0, 1], label=f"line {i}")
-    plotting.legend_below(ax.figure)
-    assert ax.figure.legends[0]._ncols == columns
-
-
-def test_roc_draws_a_curve_for_each_decision():
-    y, p = np.array([-1, -1, 1, 1]), np.array([-1.0, 0.5, 0.3, 2.0])
-    fig, ax = plotting.roc(y, {"scores": p, "labels": np.sign(p)}, xlabel="false alarms")
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["scores (AUC = 0.75)", "labels (AUC = 0.75)"]
-    assert ax.get_xlabel() == "false alarms" and len(ax.lines) == 2
     plt.close(fig)

@@ -3,7 +3,6 @@
 import errno
 import importlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +36,6 @@ def dying(act):
 os.replace, Path.unlink = dying(os.replace), dying(Path.unlink)
 """
 PUBLISH = f"publish.publish(root / 'build/stage', root, {list(NEW)}, {OUTDATED}, root / 'build/publication')"
-RECOVER = "publish.recover(root / 'build/publication')"
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +94,6 @@ def test_a_kill_between_two_moves_is_put_in_order(publish, root, step):
     assert publish.recover(root / "build/publication") == ""
 
 
-@pytest.mark.parametrize("step", range(2))
-def test_a_kill_of_the_repair_is_put_in_order_too(publish, root, step):
-    killed(root, PUBLISH, 2)
-    killed(root, RECOVER, step)
-    publish.recover(root / "build/publication")
-    assert state(root) == NEW
-
-
 def test_what_was_edited_after_a_kill_stays_and_the_rest_is_undone(publish, root):
     killed(root, PUBLISH, 2)
     assert state(root)["report/report.pdf"] == "old c"
@@ -131,19 +121,6 @@ def test_a_move_that_fails_is_undone_with_those_before_it(publish, root, monkeyp
     assert not (root / "build" / "publication").exists()
 
 
-def test_a_repair_that_is_not_possible_is_told_and_tried_again(publish, root, monkeypatch):
-    def refuse(source, place):
-        raise PermissionError(errno.EACCES, "denied")
-
-    killed(root, PUBLISH, 2)
-    with monkeypatch.context() as patch:
-        patch.setattr(publish, "move", refuse)
-        with pytest.raises(publish.PublicationError, match=r"published only some of its files.*denied"):
-            publish.recover(root / "build/publication")
-    publish.recover(root / "build/publication")
-    assert state(root) == NEW
-
-
 def test_files_move_from_one_file_system_to_another(publish, root, monkeypatch):
     replace = os.replace
 
@@ -167,29 +144,3 @@ def test_a_folder_in_the_place_of_a_file_is_refused_before_anything_moves(publis
     with pytest.raises(publish.PublicationError, match=r"report\.pdf must be a file"):
         call(publish, root)
     assert contents(root) == before
-
-
-def test_a_file_in_the_place_of_a_folder_is_refused_before_anything_moves(publish, root):
-    (root / "notebooks").write_text("not a folder")
-    before = contents(root)
-    with pytest.raises(publish.PublicationError, match="notebooks must be a folder"):
-        call(publish, root)
-    assert contents(root) == before
-
-
-@pytest.fixture
-def read_only_results(root):
-    """The project with a folder of results that not even root can write in."""
-    results = str(root / "report" / "results")
-    commands = [["mount", "--bind", results, results], ["mount", "-o", "remount,bind,ro", results]]
-    if not shutil.which("mount") or any(subprocess.run(c, capture_output=True).returncode for c in commands):
-        pytest.skip("this user may not mount a folder read-only")
-    yield root
-    subprocess.run(["umount", "-l", results], check=True)
-
-
-def test_a_read_only_folder_is_refused_before_anything_moves(publish, read_only_results):
-    before = contents(read_only_results)
-    with pytest.raises(publish.PublicationError, match=r"cannot write in .*results \(Read-only file system\)"):
-        call(publish, read_only_results)
-    assert contents(read_only_results) == before

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from pa_lab.rules import PA, PA1, PA2, PALS, gap_of, ridge, slack_price, step_cost
+from pa_lab.rules import PA, PA1, PA2, PALS, VARIANTS, gap_of, ridge, slack_price, step_cost
 
 SLACK = {PA1: lambda C, xi: C * xi, PA2: lambda C, xi: C * xi**2, PALS: lambda C, xi: C * xi**2}
 
@@ -33,5 +33,6 @@ def test_the_gaps_of_the_examples_add_up_to_primal_minus_dual(variant):
 
 
 def test_what_slack_costs():
+    assert {PA, *SLACK} == set(range(len(VARIANTS)))
     assert [slack_price(PA, xi, 1.0, 1.0) for xi in (0.0, 1e-12, 1e-6, 0.3, 2.0)] == [0.0, 0.0, np.inf, np.inf, np.inf]
     assert [slack_price(variant, 0.5, 1.0, 4.0) for variant in (PA1, PA2, PALS)] == [2.0, 1.0, 1.0]

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 matplotlib.use("agg")
-from matplotlib import pyplot as plt
 
 from pa_lab.study import store
 
@@ -127,25 +126,6 @@ def test_a_refused_call_adds_nothing_and_forgets_nothing():
     assert json.loads(path.read_text())["values"] == {"a": 1, "d": 4}
 
 
-def test_what_is_saved_after_stand_in_data_takes_the_rest_along(output):
-    store.save_results("toy", {"a": 1})
-    store.mark_stand_in()
-    saved = json.loads(saved_results("toy", {"b": 2}).read_text())
-    assert saved["stand_in"] is True and saved["values"] == {"a": 1, "b": 2}
-
-
-def test_results_are_the_same_bytes_whatever_the_order_or_the_last_digits():
-    first = saved_results("toy", {"a": 1 / 3, "b": [0.0]}).read_bytes()
-    assert saved_results("toy", {"b": [-0.0], "a": 1 / 3 * (1 + 1e-12)}).read_bytes() == first
-    assert first.endswith(b"}\n") and b"-0.0" not in first
-
-
-def test_an_index_with_a_name_is_a_column():
-    frame = pd.DataFrame({"C": [0.1, 1.0], "auc": [0.8, 0.9]}).set_index("C")
-    saved = json.loads(saved_results("toy", {"table": frame}).read_text())
-    assert saved["values"]["table"] == [{"C": 0.1, "auc": 0.8}, {"C": 1.0, "auc": 0.9}]
-
-
 @pytest.mark.parametrize(
     ("values", "error", "words"),
     [
@@ -163,11 +143,6 @@ def test_what_cannot_be_saved_is_refused_and_named(output, values, error, words)
     with pytest.raises(error, match=words):
         store.save_results("toy", values)
     assert (output / "report/results/toy.json").read_bytes() == good
-
-
-def test_times_have_a_folder_of_their_own(output):
-    store.save_times("toy", {"fit": 0.5})
-    assert (output / "report/results/times/toy.json").exists()
 
 
 def test_an_interrupted_write_keeps_the_old_file_and_leaves_nothing(output, monkeypatch):
@@ -210,14 +185,3 @@ def test_figures_are_the_same_bytes_in_two_processes_and_marked_when_made_from_s
     assert one == two
     assert b"date" not in one and b"Matplotlib v" not in one and b"<text" not in one
     assert b'id="stand-in"' in marked and b'id="stand-in"' not in one
-
-
-def test_the_mark_is_drawn_once_and_settings_are_left_alone(output):
-    store.mark_stand_in()
-    before = dict(matplotlib.rcParams)
-    fig, _ = plt.subplots()
-    for _ in range(2):
-        store.save_figure(fig, "toy")
-    assert [text.get_text() for text in fig.texts] == ["STAND-IN DATA"]
-    assert dict(matplotlib.rcParams) == before
-    plt.close(fig)

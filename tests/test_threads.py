@@ -29,50 +29,6 @@ def test_no_row_is_lost_when_two_threads_learn(model):
     assert model.n_seen_ == model.n_queries_ == 8 * 200
 
 
-def test_a_refusal_in_one_thread_leaves_the_other_alone():
-    model = PAClassifier().partial_fit(X, Y, classes=[-1, 1])
-    bad = np.full((5, 30), np.nan)
-
-    def learn(refused):
-        for i in range(100):
-            if refused:
-                with pytest.raises(ValueError, match="NaN"):
-                    model.partial_fit(bad, Y[:5])
-            else:
-                model.partial_fit(X[i : i + 1], Y[i : i + 1])
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(learn, [True, False]))
-    assert model.n_seen_ == 500
-    alone = PAClassifier().partial_fit(X, Y, classes=[-1, 1])
-    for i in range(100):
-        alone.partial_fit(X[i : i + 1], Y[i : i + 1])
-    assert np.array_equal(model.coef_, alone.coef_)
-
-
-def test_readers_see_the_state_before_or_after_a_call():
-    """Each call replaces the prediction of one row by another, so anything else is a torn state."""
-    wide = np.ones((1, 100_000))
-    model = PARegressor("PA", epsilon=0.0, fit_intercept=False).fit(wide, [1.0])
-    done, seen = threading.Event(), set()
-
-    def write():
-        for i in range(150):
-            model.partial_fit(wide, [1.0 + i % 2])
-        done.set()
-
-    def read():
-        while not done.is_set():
-            seen.add(float(model.predict(wide)[0].round(6)))
-
-    threads = [threading.Thread(target=write), threading.Thread(target=read), threading.Thread(target=read)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen <= {1.0, 2.0}
-
-
 SPARSE = sp.csr_matrix(np.where(RNG.random((400, 30)) < 0.1, X, 0.0))
 EACH = {
     "dense": (PAClassifier(average=True), X, Y),

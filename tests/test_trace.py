@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.linear_model import SGDClassifier
 
 from pa_lab import PAClassifier, PARegressor
+from pa_lab.rules import VARIANTS
 from pa_lab.study.experiments import trace
 
-VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
 QUERIES = (
     {},
     {"query": "margin", "delta": 0.5, "random_state": 3},
@@ -65,32 +64,3 @@ def test_the_steps_of_a_regressor_add_up_too(rows, variant):
 
 def test_averaging_changes_the_weights_and_not_the_steps(rows):
     assert trace(PAClassifier(average=True), *rows).equals(trace(PAClassifier(), *rows))
-
-
-def test_lists_are_rows_too_and_any_two_labels_will_do(rows):
-    X, y = rows
-    assert trace(PAClassifier(), X, np.where(y == 4, "yes", "no")).equals(trace(PAClassifier(), X, y))
-    assert trace(PAClassifier(), X.tolist(), y.tolist()).equals(trace(PAClassifier(), X, y))
-
-
-@pytest.mark.parametrize(
-    ("model", "reason"),
-    [
-        (PAClassifier(max_iter=2), "needs max_iter=1; got 2"),
-        (PARegressor(shuffle=True), "needs shuffle=False; got True"),
-        (PAClassifier(warm_start=True), "needs warm_start=False"),
-        (PAClassifier(C=-1.0), "'C' parameter"),
-    ],
-)
-def test_a_refused_trace_leaves_the_model_as_it_was(rows, model, reason):
-    before = model.get_params()
-    with pytest.raises(ValueError, match=reason):
-        trace(model, *rows)
-    assert model.get_params() == before and not hasattr(model, "coef_")
-
-
-def test_other_learners_are_refused_untouched(rows):
-    model = SGDClassifier(max_iter=7)
-    with pytest.raises(TypeError, match="model must be a PAClassifier or PARegressor; got SGDClassifier"):
-        trace(model, *rows)
-    assert model.max_iter == 7

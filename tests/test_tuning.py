@@ -6,7 +6,6 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from pa_lab import KernelPAClassifier, PAClassifier
@@ -60,15 +59,6 @@ def test_the_best_row_of_each_group_is_the_first_of_equals():
     assert tuning.best(frame, "way", "auc")["C"].tolist() == [2, 4]
     assert tuning.best(frame, "way", "auc", lowest=True)["C"].tolist() == [1, 5]
     assert tuning.best(frame, ["way", "C"], "auc")["C"].tolist() == [1, 2, 3, 4, 5]
-
-
-def test_a_fit_of_libsvm_is_the_one_that_scikit_learn_makes(parts, tmp_path, monkeypatch):
-    monkeypatch.setenv("PA_LAB_CACHE", str(tmp_path))
-    X, y = parts[0]
-    model = tuning.fitted(SVC(), {"gamma": 0.5, "C": 2.0}, X, y)
-    expected = SVC(gamma=0.5, C=2.0).fit(X, y).decision_function(parts[2][0])
-    np.testing.assert_allclose(model.decision_function(parts[2][0]), expected, atol=0.01)
-    assert list(tmp_path.rglob("*.npz"))
 
 
 @pytest.mark.parametrize("sparse", [False, True])

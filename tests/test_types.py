@@ -2,12 +2,17 @@
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 from mypy import api
 
 import pa_lab
+from pa_lab.budget import POLICIES
+from pa_lab.kernels import KINDS
+from pa_lab.queries import QUERIES
+from pa_lab.rules import VARIANTS
 
 STUB = Path(pa_lab.__file__).with_name("__init__.pyi")
 RIGHT = """
@@ -65,6 +70,14 @@ def test_the_stub_has_the_parameters_of_the_code(name):
     public = {method for method, code in inspect.getmembers(learner, inspect.isfunction) if method[0] != "_"}
     from_scikit_learn = {"get_metadata_routing", *(each for each in public if each.endswith("_request"))}
     assert public - from_scikit_learn <= methods.keys()
+
+
+@pytest.mark.parametrize("words", [VARIANTS, QUERIES, [*KINDS, "precomputed"], list(POLICIES)], ids=str)
+def test_words_are_the_same_in_code_stub_and_documentation(words):
+    literals = [re.findall(r'"([^"]+)"', found) for found in re.findall(r"Literal\[([^]]+)\]", STUB.read_text())]
+    assert set(words) in map(set, literals)
+    told = re.findall(r"^ *\w+ : \{(.*?)\}", pa_lab.KernelPAClassifier.__doc__, re.M)
+    assert set(words) in [set(re.findall(r'"([^"]+)"', found)) for found in told]
 
 
 def test_a_type_checker_passes_a_right_script_and_finds_three_slips_in_a_wrong_one(tmp_path, monkeypatch):

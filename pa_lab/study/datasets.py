@@ -386,7 +386,10 @@ def _read(dataset, file, raw, where):
         text = _unpacked(raw)
         if re.match(rb"\s*<(?!!DOCTYPE lewis)", text):
             raise rejected("is an HTML page, not data")
-        content = _READERS[file.path.partition("/")[0]](text, dataset)
+        folder = file.path.partition("/")[0]
+        if folder not in _READERS:
+            raise DatasetError(f"datasets.csv has {file.path}, but there is a reader for {', '.join(_READERS)} only")
+        content = _READERS[folder](text, dataset)
     except (ValueError, OverflowError, OSError, EOFError, zlib.error, tarfile.TarError) as error:
         raise rejected(f"is cut or damaged ({(str(error) or repr(error)).splitlines()[0]})") from error
     shape, expected = content[0].shape, (file.rows, dataset.n_features or len(newswire.COLUMNS))
@@ -394,7 +397,10 @@ def _read(dataset, file, raw, where):
         raise rejected(
             f"is cut or another file ({shape[0]} x {shape[1]} values instead of {expected[0]} x {expected[1]})"
         )
-    if (digest := content_digest(*content)) != file.digest:
+    digest = content_digest(*content)
+    if not file.digest:
+        raise DatasetError(f"{where} has no digest in datasets.csv yet; if all is as it should be, write {digest}")
+    if digest != file.digest:
         raise rejected(f"has digest {digest[:12]} instead of {file.digest[:12]}")
     return content
 

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 from pa_lab.linear import PAClassifier
 from pa_lab.queries import MARGIN, NO_DRAWS, query_probability
-from pa_lab.rows import dot_vector
+from pa_lab.rows import dot
 from pa_lab.rules import PA2, VARIANTS, hinge, step
 from pa_lab.study.experiments import cached_fit, flip_labels
 from pa_lab.study.metrics import best_threshold, measures
@@ -160,7 +160,7 @@ def weighted_sums(X, w):
     """
     sums = np.empty(len(X))
     for i in range(len(X)):
-        sums[i] = dot_vector(X, i, w)
+        sums[i] = dot(X[i], w, X.shape[1])
     return sums
 
 

@@ -18,7 +18,8 @@ export function kernelFunction({ kernel = "rbf", gamma = 1, degree = 3, coef0 = 
   };
   if (kernel === "linear") return product;
   if (kernel === "poly") return (x, s) => (gamma * product(x, s) + coef0) ** degree;
-  return (x, s) => Math.exp(-gamma * distance(x, s));
+  if (kernel === "rbf") return (x, s) => Math.exp(-gamma * distance(x, s));
+  throw new Error(`unknown kernel ${kernel}`);
 }
 
 /**

@@ -51,7 +51,8 @@ export function step(variant, loss, sqnorm, C) {
   if (loss === 0 || sqnorm === 0) return 0;
   if (variant === "PA") return tauPA(loss, sqnorm, C);
   if (variant === "PA-I") return tauPA1(loss, sqnorm, C);
-  return tauPA2(loss, sqnorm, C);
+  if (variant === "PA-II" || variant === "PALS") return tauPA2(loss, sqnorm, C);
+  throw new Error(`unknown rule ${variant}`);
 }
 
 /** What a slack xi costs in the objective: PA infinitely much, PA-I C xi, PA-II and PALS C xi^2. */
@@ -71,5 +72,5 @@ export function queryProbability(query, p, delta, rate) {
   if (query === "margin") return delta / (delta + Math.abs(p));
   if (query === "random") return rate;
   if (query === "threshold") return Math.abs(p) <= delta ? 1 : 0;
-  return 1;
+  throw new Error(`unknown query rule ${query}`);
 }
