@@ -312,6 +312,16 @@ def test_the_report_is_what_its_sources_give(scripts, tmp_path, capsys):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes(), f"{name} is old: run make report"
 
 
+def test_what_the_pdf_leaves_to_the_web_version_stands_there(scripts, tmp_path):
+    build = scripts[0]
+    build.copy(ROOT, tmp_path, (*build.SOURCES, *build.GENERATED))
+    build.compile_report(tmp_path)
+    page = (tmp_path / build.WEB).read_text()
+    links = typst.query(tmp_path / build.REPORT, "link", field="dest", root=tmp_path, ignore_system_fonts=True)
+    places = {dest.partition("#")[2] for dest in json.loads(links) if str(dest).startswith("report.html#")}
+    assert places and all(f'id="{place}"' in page for place in places)
+
+
 def test_the_body_of_the_article_has_at_most_thirteen_pages():
     """A rerun with longer times may spill over: that stops no build."""
     query = {"root": ROOT, "field": "value", "one": True, "ignore_system_fonts": True}
