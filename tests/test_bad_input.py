@@ -160,7 +160,7 @@ CASES = {
     "warm start, labels": (lambda: fitted(warm_start=True).fit(X, [1, 2, 1]), ["label 2", "not among the classes"]),
     "intercept given up": (lambda: fitted().set_params(fit_intercept=False).partial_fit(X, Y),
                            ["fit_intercept cannot change", "began with True, now it is False"]),
-    "weights turned round": (lambda: setattr(fitted(), "coef_", np.zeros((2, 1))), ["have the shape (1, 2); got (2, 1)"]),
+    "weights of another form": (lambda: setattr(fitted(), "coef_", np.zeros((3, 2))), ["have the shape (1, 2); got (3, 2)"]),
     "weights NaN": (lambda: setattr(fitted(), "coef_", [[NAN, 1.0]]), ["coef_ must hold finite numbers"]),
     "answers to no question": (go_on(X, asked=True), ["y holds 3 labels for 0 questions"]),
     # asking and predicting

@@ -17,7 +17,6 @@ from pa_lab.passes import IN_ORDER, Examples, State, learn, make_group
 from pa_lab.queries import ASK_ALL, N_COUNTERS, N_UPDATES
 from pa_lab.rows import make_gram_rows, make_rows
 from pa_lab.rules import PA1, PA2, PALS, VARIANTS, make_rule, step
-from pa_lab.study.datasets import load
 
 DUALS = {"PA-I": PA1, "PA-II": PA2}
 BATCHED = ("PA-I", "PA-II", "PALS")
@@ -240,15 +239,6 @@ def test_units_of_length_change_nothing(variant, price):
             np.testing.assert_array_equal(one, other * unit)
 
 
-@pytest.mark.parametrize("loss", [0.7, 1.0])
-@pytest.mark.parametrize("n", range(2, 9))
-def test_equals_share_a_step_whatever_C(n, loss):
-    """The same row ``n`` times: least squares moves each by the same, however little the slack costs."""
-    for price in (1e4, 1e8, 1e12, 1e15):
-        tau, _ = ask("PALS", np.full((n, n), 3.0), np.full(n, loss), np.full(n, price))
-        np.testing.assert_allclose(tau, loss / (3.0 * n + 0.5 / price), rtol=1e-9)
-
-
 def test_contradiction_without_slack_is_reported():
     assert ask("PA", np.array([[2.0, -2.0], [-2.0, 2.0]]), np.ones(2), np.ones(2))[1] == np.inf
     assert ask("PA", np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.ones(2))[0] == pytest.approx([1 / 3, 1 / 3])
@@ -322,29 +312,6 @@ def test_two_classes_follow_the_plain_loop(variant, batch_size, fit_intercept):
         assert model.intercept_[0] == pytest.approx(expected["b"], abs=1e-8)
         assert model.n_mistakes_ == expected["n_mistakes"]
         assert model.n_seen_ == model.n_queries_ == 90
-
-
-@pytest.mark.parametrize("variant", BATCHED)
-def test_kkt_conditions_hold_on_every_batch_of_a_run(variant):
-    data, C, B = load("twonorm"), 0.05, 8
-    trace = np.zeros((len(data.y), 4))
-    model = PAClassifier(variant, C, batch_size=B)
-    model.classes_ = np.array([-1, 1])
-    model._fit_traced(data.X, data.y, trace)
-    X, tau, w = np.c_[data.X, np.ones(len(data.y))], trace[:, 1], np.zeros(data.X.shape[1] + 1)
-    for start in range(0, len(X), B):
-        rows, t = X[start : start + B] * data.y[start : start + B, None], tau[start : start + B]
-        w = w + rows.T @ t
-        left = 1 - rows @ w  # of each loss after the update
-        if variant == "PA-I":
-            assert (t >= 0).all() and (t <= C).all()
-            assert (
-                np.abs(np.where(t == 0, np.maximum(left, 0), np.where(t == C, np.minimum(left, 0), left))).max() < 1e-11
-            )
-        else:
-            slack = left if variant == "PALS" else np.maximum(left, 0)
-            np.testing.assert_allclose(t, 2 * C * slack, atol=1e-12)
-    np.testing.assert_allclose(model.coef_[0], w[:-1], atol=1e-12)
 
 
 @pytest.mark.parametrize("variant", BATCHED)

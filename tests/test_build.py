@@ -178,14 +178,6 @@ def test_data_sets_are_those_that_the_parameters_name(project, script, monkeypat
     assert script.missing_data(script.settings_of([path], {"data_sets": ["a9a"]})) == "a9a is not on this machine"
 
 
-def test_a_parameter_that_no_notebook_has_is_refused(project, script):
-    notebooks = script.chosen_notebooks(project)
-    with pytest.raises(script.BuildError, match=r"no notebook has the parameter anser\. There are: 01_toy: answer; 02"):
-        script.settings_of(notebooks, {"answer": 1, "anser": 1})
-    with pytest.raises(script.BuildError, match="the cell with its parameters is not Python"):
-        script.settings_of([parameters(project, "answer = = 1")])
-
-
 def test_the_report_alone_is_compiled_from_what_is_published(built, script):
     before = contents(built)
     report = built / "report" / "report.typ"

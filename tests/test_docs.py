@@ -111,13 +111,6 @@ def test_the_labelling_loop_of_the_readme_spends_its_budget_and_no_more(form):
     assert names["model"].score(X, (Y > 0).astype(int)) > 0.8
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
-def test_code_on_the_site_can_be_parsed(page):
-    for code in code_of(page):
-        compile(code, page.name, "exec")
-        assert max(map(len, code.splitlines())) <= 96, "a line that a reader has to scroll"
-
-
 @pytest.mark.parametrize("learner", [*LEARNERS, PassiveAggressiveClassifier, PassiveAggressiveRegressor])
 def test_a_learner_tells_each_parameter_and_what_its_methods_take_and_return(learner):
     text = inspect.getdoc(learner)

@@ -1,7 +1,5 @@
 """What other projects do with the learners: Dask, joblib's backends, ONNX, active learning, several labels."""
 
-from copy import deepcopy
-
 import joblib
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from sklearn.linear_model import SGDClassifier
 
 from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
 from pa_lab.mixing import mix
-from pa_lab.queries import N_AVERAGED
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 4))
@@ -60,20 +57,6 @@ def test_mixing_says_what_is_missing():
         mix(KernelPAClassifier(), BLOCKS)
     with pytest.raises(ValueError, match="mix reads every label"):
         mix(PAClassifier(label_budget=5), BLOCKS)
-
-
-def test_the_mean_of_a_block_counts_its_own_examples_only():
-    """In the second round a block's mean starts with as many examples as the block has, not with those of all."""
-    one = mix(PAClassifier(C=0.1, average=True), BLOCKS, rounds=1)
-    parts = []
-    for rows, labels in BLOCKS:
-        part = deepcopy(one)
-        part._counts = part._counts.copy()
-        part._counts[N_AVERAGED] = len(labels)
-        parts.append(part.partial_fit(rows, labels))
-    both = mix(PAClassifier(C=0.1, average=True), BLOCKS, rounds=2)
-    np.testing.assert_allclose(both.coef_, np.mean([part.coef_ for part in parts], axis=0), rtol=1e-12)
-    assert both.n_seen_ == 2 * sum(len(labels) for _, labels in BLOCKS)
 
 
 # ---------------------------------------------------------------- Dask

@@ -179,23 +179,6 @@ def test_a_module_makes_no_markup_from_text(name):
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", MODULES[name])
 
 
-def test_modules_share_a_scope_without_clashes_and_import_only_what_is_there():
-    declared = {
-        name: set(re.findall(r"^(?:export )?(?:const|let|function|class) (\w+)", text, re.M))
-        for name, text in MODULES.items()
-    }
-    together = [word for words in declared.values() for word in words]
-    assert len(together) == len(set(together))
-    for i, (name, text) in enumerate(MODULES.items()):
-        for words, source in re.findall(r'^import \{([^}]+)\} from "\./(\w+)\.js";$', text, re.M):
-            assert list(MODULES).index(source) < i, f"{name} imports {source}, which comes later"
-            exported = set(re.findall(r"^export (?:const|function|class) (\w+)", MODULES[source], re.M))
-            imported = re.findall(r"\w+", words)
-            assert set(imported) <= exported
-            for word in imported:
-                assert len(re.findall(rf"\b{word}\b", text)) > 1, f"{name} imports {word} in vain"
-
-
 def contrast(first, second):
     """Contrast of two colours by the Web Content Accessibility Guidelines, from 1 to 21."""
 

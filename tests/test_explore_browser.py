@@ -165,25 +165,6 @@ def test_handles_follow_mouse_finger_and_keys(page):
         assert page.find(f".handle.{key}").get_attribute("aria-label").count("Arrow keys") == 1
 
 
-def test_points_are_added_and_flipped_by_hand(page):
-    page.open("stream?t=40")
-    first = page.look("stream")
-    canvas = page.find("#stream canvas.left")
-    Select(page.find('#stream [data-key="tap"]')).select_by_value("plus")
-    ActionChains(page.driver).move_to_element_with_offset(canvas, -120, -80).click().perform()
-    assert page.look("stream") != first
-    assert page.find("#stream .playbar .value").text.endswith("of 41")
-    canvas.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ENTER)
-    page.look("stream")
-    assert page.find("#stream .playbar .value").text.endswith("of 42")
-    assert page.address(";").count(";") == 1
-    Select(page.find('#stream [data-key="tap"]')).select_by_value("flip")
-    canvas.send_keys(Keys.ENTER)
-    assert "flip=" in page.address("flip=")
-    page.find("#stream .undo").click()
-    assert page.look("stream") == first
-
-
 def test_tabs_by_keyboard_and_the_way_back(page):
     page.open()
     page.find("#tab-step").send_keys(Keys.ARROW_RIGHT)

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
@@ -80,21 +79,6 @@ def test_arrays_may_be_changed_afterwards(make, dtype):
 
 
 @each_learner
-@pytest.mark.parametrize("quiet", [False, True], ids=["", "no update in the first block"])
-def test_arrays_may_be_read_only(make, quiet):
-    X, y = problem()
-    if quiet:
-        X[:300] = 0.0
-        y[:300] = 0.0
-    model, frozen = make().fit(X, y), make()
-    for array in (X, y):
-        array.flags.writeable = False
-    frozen.fit(X, y)
-    assert same(shown(model), shown(frozen)) and np.array_equal(scores(model, X), scores(frozen, X))
-    assert same(shown(model.partial_fit(X, y)), shown(frozen.partial_fit(X, y)))
-
-
-@each_learner
 def test_arrays_may_lie_in_a_file_that_goes_away(make, tmp_path):
     X, y = problem()
     expected, Z = make().fit(X, y), np.random.default_rng(1).normal(size=(50, 4))
@@ -139,15 +123,6 @@ def test_what_is_shown_is_a_copy(way):
     for name in ("dual_coef_", "support_", "support_vectors_"):
         getattr(model, name)[:] = 7
     assert same(shown(model), before) and np.array_equal(scores(model, X), expected)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_sparse_rows_may_be_changed_afterwards(way):
-    X, y = problem()
-    S = csr_matrix(X)
-    model, expected = LEARNERS[way]().fit(S, y), LEARNERS[way]().fit(X, y)
-    S.data[:] = 0.0
-    assert same(shown(model), shown(expected)) and np.array_equal(scores(model, X), scores(expected, csr_matrix(X)))
 
 
 def test_given_landmarks_and_kernel_values_are_copied():

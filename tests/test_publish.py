@@ -121,19 +121,6 @@ def test_a_move_that_fails_is_undone_with_those_before_it(publish, root, monkeyp
     assert not (root / "build" / "publication").exists()
 
 
-def test_files_move_from_one_file_system_to_another(publish, root, monkeypatch):
-    replace = os.replace
-
-    def one_folder_only(source, place):
-        if Path(source).parent != Path(place).parent:
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        replace(source, place)
-
-    monkeypatch.setattr(publish.os, "replace", one_folder_only)
-    call(publish, root)
-    assert state(root) == NEW
-
-
 # ---------------------------------------------------------------- targets that cannot be written
 
 

@@ -9,10 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
-from pa_lab.study import experiments, svm_cache
+from pa_lab.study import svm_cache
 from pa_lab.study.svm_cache import cached_fit, dyadic
 
 X, y = make_classification(300, 6, random_state=0)
@@ -49,15 +48,6 @@ def test_a_kept_fit_has_the_bits_of_the_machine(cache, model):
         assert machine.score(X, y) == plain.score(X, y)
     with pytest.raises(ValueError, match="read-only"):
         second.intercept_[0] = 7.0
-
-
-def test_decision_values_are_summed_as_by_a_linear_model_or_in_blocks():
-    linear, rbf = (cached_fit(model, X, y)[0] for model in MODELS[:2])
-    np.testing.assert_array_equal(linear.decision_function(X), experiments.decision_values(linear, X))
-    rows = np.tile(X, (4, 1))
-    blocks = np.array_split(rows, len(rows) // 500 + 1)
-    expected = [rbf_kernel(block, rbf.support_vectors_, rbf.gamma) @ rbf.dual_coef_[0] for block in blocks]
-    np.testing.assert_array_equal(rbf.decision_function(rows), np.concatenate(expected) + rbf.intercept_)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])

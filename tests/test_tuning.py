@@ -1,7 +1,6 @@
 """Settings are chosen on rows that were not learnt, and judged on rows that took no part in the choice."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.metrics import f1_score, roc_auc_score
@@ -51,14 +50,6 @@ def test_each_setting_is_scored_on_rows_it_has_not_learnt(parts):
         assert row.auc == round(roc_auc_score(choose[1], model.decision_function(choose[0])), 4)
         assert row.setting["C"] == row.C
         assert row.vectors == (0 if row.method == "linear" else len(model.support_vectors_))
-
-
-def test_the_best_row_of_each_group_is_the_first_of_equals():
-    frame = pd.DataFrame({"way": list("bbbaa"), "C": [1, 2, 3, 4, 5], "auc": [0.1, 0.9, 0.9, 0.3, 0.2]})
-    frame.index = [0, 0, 0, 1, 1]  # as after a concatenation
-    assert tuning.best(frame, "way", "auc")["C"].tolist() == [2, 4]
-    assert tuning.best(frame, "way", "auc", lowest=True)["C"].tolist() == [1, 5]
-    assert tuning.best(frame, ["way", "C"], "auc")["C"].tolist() == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
