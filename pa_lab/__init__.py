@@ -27,6 +27,9 @@ def __getattr__(name):
     """Import a learner, and scikit-learn with it, when it is first asked for."""
     if name == "datasets":
         return importlib.import_module("pa_lab.study.datasets")
+    if name in ("PassiveAggressiveClassifier", "PassiveAggressiveRegressor"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; for the class with scikit-learn's "
+                             f"parameters and results: from pa_lab.compat import {name}")  # fmt: skip
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -22,6 +22,7 @@ _Numbers: TypeAlias = NDArray[np.float64]
 _Kernel: TypeAlias = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., ArrayLike]
 _Policy: TypeAlias = Literal["removal", "nearest", "projection", "oldest", "smallest"]
 _ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
+_Cost: TypeAlias = Mapping[Any, float] | ArrayLike | None
 
 class _Learner:
     n_features_in_: int
@@ -31,6 +32,8 @@ class _Learner:
     def n_seen_(self) -> int: ...
     @property
     def n_updates_(self) -> int: ...
+    @property
+    def n_capped_(self) -> int: ...
     @property
     def n_mistakes_(self) -> int: ...
     @property
@@ -95,6 +98,7 @@ class PAClassifier(_Linear, _Classifier):
     validation_fraction: float
     shuffle: bool
     class_weight: _ClassWeight
+    cost: _Cost
     multi_class: Literal["direct", "ovr"]
     batch_size: int
     query: Literal["all", "margin", "random", "threshold"]
@@ -119,6 +123,7 @@ class PAClassifier(_Linear, _Classifier):
         validation_fraction: float = 0.1,
         shuffle: bool = False,
         class_weight: _ClassWeight = None,
+        cost: _Cost = None,
         multi_class: Literal["direct", "ovr"] = "direct",
         batch_size: int = 1,
         query: Literal["all", "margin", "random", "threshold"] = "all",
@@ -188,6 +193,7 @@ class KernelPAClassifier(_Expansion, _Classifier):
     validation_fraction: float
     shuffle: bool
     class_weight: _ClassWeight
+    cost: _Cost
     multi_class: Literal["direct", "ovr"]
     batch_size: int
     query: Literal["all", "margin", "random", "threshold"]
@@ -220,6 +226,7 @@ class KernelPAClassifier(_Expansion, _Classifier):
         validation_fraction: float = 0.1,
         shuffle: bool = False,
         class_weight: _ClassWeight = None,
+        cost: _Cost = None,
         multi_class: Literal["direct", "ovr"] = "direct",
         batch_size: int = 1,
         query: Literal["all", "margin", "random", "threshold"] = "all",

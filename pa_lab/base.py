@@ -16,7 +16,6 @@ import copy
 import functools
 import operator
 import threading
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -27,13 +26,14 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from pa_lab import data
+from pa_lab import data, notices
 from pa_lab.calls import all_or_nothing, before_or_after
 from pa_lab.passes import IN_ORDER, NO_TRACE, SHORTEST, Examples, Way
 from pa_lab.queries import (
     ALL,
     ASK_ALL,
     N_AVERAGED,
+    N_CAPPED,
     N_COUNTERS,
     N_FREE,
     N_MISTAKES,
@@ -142,6 +142,11 @@ class OnlineEstimator(BaseEstimator):
         return self._count(N_UPDATES)
 
     @property
+    def n_capped_(self) -> int:
+        """Updates that C shortened by more than a tenth."""
+        return self._count(N_CAPPED)
+
+    @property
     def n_mistakes_(self) -> int:
         """Wrong predictions made before each update, among the labels read."""
         return self._count(N_MISTAKES)
@@ -184,7 +189,10 @@ class OnlineEstimator(BaseEstimator):
                 f"The 'variant' parameter of {type(self).__name__} comes first and must be one of "
                 f"{', '.join(map(repr, VARIANTS))}. Got {self.variant!r} instead: for the aggressiveness write "
                 f"C={self.variant!r}; help({type(self).__name__}) has the table of parameters.")  # fmt: skip
-        super()._validate_params()
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"{error}{data.did_you_mean(self)}") from None
         if self.half_life is not None and not self.average:
             raise ValueError(f"half_life={self.half_life!r} is the memory of the mean of the weights: set average=True "
                              "as well, or half_life=None to predict with the last weights.")  # fmt: skip
@@ -228,6 +236,7 @@ class OnlineEstimator(BaseEstimator):
     def _asking(self, n=None):
         return ASK_ALL
 
+    @np.errstate(all="ignore")  # what overflows is found in the sentinel
     def _pass(self, X, examples, asking, counts):
         """Make one pass and return the sum of the losses."""
         n, seen, pays = len(examples.order) or X.shape[0], counts[N_SEEN], asking.budget < NO_LIMIT
@@ -249,7 +258,7 @@ class OnlineEstimator(BaseEstimator):
     def _learn_rows(self, X, y, C, asked=False, trace=NO_TRACE):
         """Learn from the next rows of the stream, in the order given."""
         self._check_settled()
-        counts, free = self._counts.copy(), isinstance(asked, str) and asked == "free"
+        before, counts, free = self._counts, self._counts.copy(), isinstance(asked, str) and asked == "free"
         if asked is False:
             asking = self._asking(len(y) if len(trace) else None)
         else:
@@ -262,6 +271,8 @@ class OnlineEstimator(BaseEstimator):
             counts[N_FREE] += len(y)
         self._counts, self.n_iter_ = counts, 1
         self._end_call(X)
+        notices.of_idle_weights(self, before, C)
+        notices.of_silence(self, before)
         return self
 
     @all_or_nothing
@@ -276,7 +287,8 @@ class OnlineEstimator(BaseEstimator):
         n = X.shape[0]
         self._check_stopping(n)
         self._begin_call(X, self.max_iter)
-        counts, (train, held_out), asking = self._counts.copy(), self._hold_out(n, y), self._asking(n)
+        before, counts, (train, held_out) = self._counts, self._counts.copy(), self._hold_out(n, y)
+        asking = self._asking(n)
         best, without_gain = np.inf, 0
         for epoch in range(1, self.max_iter + 1):
             order = self._order(train)
@@ -290,6 +302,10 @@ class OnlineEstimator(BaseEstimator):
             if without_gain >= self.n_iter_no_change:
                 break
         self._end_call(X)
+        notices.of_idle_weights(self, before, C)
+        notices.of_silence(self, before)
+        if self._rule().regression:
+            notices.of_small_steps(self, before, losses, y)
         return self
 
     def _check_stopping(self, n):
@@ -347,6 +363,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         | QUERY_CONSTRAINTS
         | {
             "class_weight": [StrOptions({"balanced"}), dict, None],
+            "cost": [dict, "array-like", None],
             "multi_class": [StrOptions({"direct", "ovr"})],
         }
     )
@@ -360,6 +377,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if self.multi_class == "ovr" and self.batch_size > 1:
             raise ValueError(f"batch_size={self.batch_size} solves the joint problem of the classes: it goes with "
                              "multi_class='direct' only.")  # fmt: skip
+        if self.multi_class == "ovr" and self.cost is not None:
+            raise ValueError("cost sets the right class against a wrong one: it goes with multi_class='direct' only.")
         if self.class_weight is not None and not allows_slack(self.variant):
             raise ValueError("class_weight is a factor on C, which variant='PA' does not have: choose 'PA-I' or "
                              "'PA-II'.")  # fmt: skip
@@ -404,12 +423,15 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if not self.shuffle:
             data.warn_of_long_runs(codes, len(self.classes_))
         if self.max_iter > 1 and (self.query != "all" or self.label_budget is not None):
-            warnings.warn(f"each of the max_iter={self.max_iter} passes asks anew, and a label asked for again counts "
-                          "again: with a query rule or a label_budget set max_iter=1.", stacklevel=4)  # fmt: skip
+            notices.warn(f"each of the max_iter={self.max_iter} passes asks anew, and a label asked for again counts "
+                         "again: with a query rule or a label_budget set max_iter=1.")  # fmt: skip
+        notices.of_idle_parameters(self)
         return self._learn_passes(X, codes, C)
 
     def _rule(self):
-        return make_rule(self.variant)
+        if self.cost is None:
+            return make_rule(self.variant)
+        return make_rule(self.variant, goals=data.read_goals(self.cost, self.classes_))
 
     def _prepare(self, X, y, sample_weight, starts):
         X, y = self._read(X, y, reset=starts)
@@ -434,7 +456,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         y : array of shape (n_samples,)
             Labels.
         classes : array of shape (n_classes,), default=None
-            All labels that may ever come; needed at the first call.
+            Labels that may come; needed at the first call. Later ones are added: a new class begins with weights of 0,
+            and in the mean it counts as if it had always been there. A model of two classes has one vector of weights,
+            of which a third class leaves the first two one half each, with opposite signs.
         sample_weight : array of shape (n_samples,), default=None
             Factors on ``C``, by row.
         asked : False, True, array of int or "free", default=False
@@ -450,9 +474,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         Raises
         ------
         ValueError
-            As for `fit`; also for ``classes`` missing at the first call or changed later, for a label that is not
-            among them, for an answer to a question that is not open, and for ``class_weight="balanced"``, which needs
-            all labels at once.
+            As for `fit`; also for ``classes`` missing at the first call, for a label that is not among them, for an
+            answer to a question that is not open, and for ``class_weight="balanced"``, which needs all labels at once.
 
         Warns
         -----
@@ -467,6 +490,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         [[0.4]]
         """
         self._check_changes()
+        if data.are_empty(X, y):
+            return self
         first = not self._has_started()
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -476,16 +501,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             raise ValueError("class_weight='balanced' is not supported for partial_fit, which does not see all "
                              "labels at once: pass a dict of weights.")  # fmt: skip
         if first:
-            self.classes_ = data.check_classes(classes)
+            self.classes_ = data.at_least_two(data.check_classes(classes), "classes")
             self._begin_model(n_outputs(self.classes_))
-        elif classes is not None and not self._same_classes(classes):
-            raise ValueError(f"classes={classes!r} is not the same as on the last call: {self.classes_!r}.")
+        elif classes is not None and not np.array_equal(classes, self.classes_):
+            self._add_classes(classes)
         if fresh:
             self._begin_counts()
         if isinstance(asked, bool | np.bool_) and not asked and self.query != "all" and self._open:
-            warnings.warn(f"should_query asked for {len(self._open)} labels that have not come yet; if these are their "
-                          "rows, pass asked=True, or the query rule applies to them a second time. For labels that "
-                          "cost nothing pass asked='free'.", stacklevel=3)  # fmt: skip
+            notices.warn(f"should_query asked for {len(self._open)} labels that have not come yet; if these are their "
+                         "rows, pass asked=True, or the query rule applies to them a second time. For labels that cost "
+                         "nothing pass asked='free'.")  # fmt: skip
         codes = data.encode(y, self.classes_)
         asked = bool(asked) if isinstance(asked, np.bool_) else asked
         return self._learn_rows(X, codes, data.price_rows(self, codes, sample_weight), asked)
@@ -548,8 +573,17 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             return self.classes_[(scores[:, 0] > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
 
-    def _same_classes(self, classes):
-        return np.array_equal(classes, self.classes_) or np.array_equal(data.check_classes(classes), self.classes_)
+    def _add_classes(self, classes):
+        known, self.classes_ = self.classes_, data.check_classes(self.classes_, classes)
+        if len(self.classes_) > len(known):
+            self._n_outputs = len(self.classes_)
+            half = 1.0 if self.multi_class == "ovr" else 0.5
+            places = np.searchsorted(self.classes_, known)
+            self._model = self._model.widened(places, self._n_outputs, half)
+            self._open = {i: (q, p, places[guess]) for i, (q, p, guess) in self._open.items()}
+            self._paid = tuple(part.copy() for part in self._paid)
+            for paid in self._paid:
+                paid[:, 3] = places[np.maximum(paid[:, 3], 0).astype(int)]
 
     def _held_out_loss(self, X, y, rows):
         """Share of the held-out rows predicted wrongly."""
@@ -638,15 +672,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if fresh:
             self._begin_counts()
         scores, predicted = self._judge(X)
-        asking, counts, chances = self._asking(), self._counts.copy(), np.empty(len(scores))
+        asking, before, counts, chances = self._asking(), self._counts, self._counts.copy(), np.empty(len(scores))
         if asking.query != ALL:
             asking = asking._replace(draws=self._draw("query", "random", len(scores)))
         judge(asking, counts, scores, chances)
-        asked, first = chances >= 0.0, int(self._counts[N_SEEN])
+        asked, first = chances >= 0.0, int(before[N_SEEN])
         ids = first + np.flatnonzero(asked)
         columns = zip(chances[asked].tolist(), scores[asked].tolist(), predicted[asked].tolist(), strict=True)
         self._open = self._open | dict(zip(ids.tolist(), columns, strict=True))
         self._counts = counts
+        notices.of_silence(self, before)
         return (asked, ids) if return_ids else asked
 
     def _judge(self, X):
@@ -813,8 +848,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         [1.1]
         """
         self._check_changes()
-        X, y, C = self._prepare(X, y, sample_weight, not self._has_started())
-        return self._learn_rows(X, y, C)
+        if data.are_empty(X, y):
+            return self
+        return self._learn_rows(*self._prepare(X, y, sample_weight, not self._has_started()))
 
     def _rule(self):
         return make_rule(self.variant, self.epsilon)

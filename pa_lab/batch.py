@@ -22,9 +22,9 @@ A (plus ridge) on the free ones; ``gradient`` that of the dual's negative.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pa_lab.compiled import COMPILED, INNER
+from pa_lab.jit import njit
 from pa_lab.rules import cap, gap_of, is_equation, ridge
 
 GAP = 1e-11  # relative duality gap that needs no more work; the promise is 1e-10

@@ -24,11 +24,10 @@ vectors, ``enter`` (a vector came). `exchange` and `enter` call them, in compile
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import overload, register_jitable
 
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
+from pa_lab.jit import njit, overload, register_jitable
 from pa_lab.kernels import Vectors
 from pa_lab.passes import NO_FADING, Examples, State, learn
 from pa_lab.queries import N_UPDATES, Asking
@@ -470,6 +469,12 @@ class Budget(Expansion):
             if len(fields["sheets"]) == 1:
                 fields["sheets"] = np.concatenate([fields["sheets"], np.empty_like(fields["sheets"])])
         new.policy = self.policy._replace(**fields)
+        return new
+
+    def widened(self, places, n, half):
+        """Return a model of more classes, with the same vectors."""
+        new = super().widened(places, n, half)
+        new.held = self.held._replace(W=new.W)
         return new
 
     def learn(self, block):

@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
@@ -29,8 +30,8 @@ def arrange_cache() -> None:
     The place is the one in ``NUMBA_CACHE_DIR``, the package folder, the user's cache folder, or a temporary folder
     that belongs to this user alone: the first of them that can be written in.
     """
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return  # whoever sets it looks after the folder
+    if os.environ.get("NUMBA_CACHE_DIR") or not find_spec("numba"):
+        return  # whoever sets it looks after the folder; without numba there is none
     try:
         drop_outdated(PACKAGE)
     except OSError:

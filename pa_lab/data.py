@@ -1,6 +1,7 @@
 """The front desk: rows, labels, classes and weights as the learners want them, or a sentence on what is wrong."""
 
-import warnings
+import re
+from difflib import get_close_matches
 from numbers import Real
 
 import numpy as np
@@ -8,8 +9,11 @@ from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from pa_lab.notices import warn
 from pa_lab.queries import Number
 from pa_lab.rules import allows_slack
+
+PLAIN = {bool, int, float, str, np.bool_, np.int64, np.float64, np.str_}  # a list with one of these is a label
 
 # ---------------------------------------------------------------- rows
 
@@ -19,10 +23,13 @@ def read_rows(learner, X, reset, finite=True):
 
     With ``reset`` they are the first that the learner sees. Without ``finite`` a pass looks for NaN and infinity.
     """
-    if not reset and needs_no_check(learner, X) and not (finite and overflows(X)):
-        return X
+    if not reset:
+        X = as_row(X)
+        if needs_no_check(learner, X) and not (finite and overflows(X)):
+            return X
     refuse_containers(X)
     refuse_dates(X, "X")
+    refuse_text(X)
     if getattr(X, "format", "") in ("csr", "csc"):
         refuse_damaged(X)
     X = validate_data(learner, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
@@ -30,6 +37,13 @@ def read_rows(learner, X, reset, finite=True):
     if hasattr(X, "indptr") and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    return X
+
+
+def as_row(X):
+    """Return a single row that is a list of numbers as an array, which is checked faster, and all else as it is."""
+    if type(X) is list and len(X) == 1 and type(X[0]) is list and {float, int}.issuperset(map(type, X[0])):
+        return np.array(X, dtype=np.float64)
     return X
 
 
@@ -68,6 +82,15 @@ def refuse_containers(X):
                         "keys.")  # fmt: skip
 
 
+def refuse_text(X):
+    """Raise if X holds text, such as the strings that a kernel of strings compares."""
+    first = np.ravel(np.asarray(X, dtype=object))[:1] if isinstance(X, list | tuple | np.ndarray) else ()
+    if any(isinstance(value, str | bytes) for value in first):
+        raise ValueError(f"X holds text ({first[0]!r}): turn it into numbers, for example with TfidfVectorizer. For a "
+                         "kernel of texts pass their numbers, np.arange(len(texts))[:, None], and let the kernel look "
+                         "them up.")  # fmt: skip
+
+
 def refuse_dates(data, name):
     """Raise if an array or a frame holds dates or durations, which would be read as numbers in an unknown unit."""
     dtypes = getattr(data, "dtypes", getattr(data, "dtype", ()))
@@ -96,16 +119,33 @@ def refuse_damaged(X):
 
 def read_targets(X, y, advice):
     """Return labels or targets as an array, one for each row of X."""
-    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iufb"):
+    if type(y) is list and len(y) == 1 and type(y[0]) in PLAIN:
+        y = np.array(y)
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iufbU"):
         refuse_many_columns(y, advice)
         y = column_or_1d(y, warn=True)
+        y = as_plain_numbers(y) if y.dtype == object else y
     if X.shape[0] != len(y):
         check_consistent_length(X, y)
     return y
 
 
+def as_plain_numbers(y):
+    """Return an array of Python objects as one of numbers, if all of them are."""
+    kinds = {type(value) for value in y.tolist()}
+    return np.array(y.tolist()) if kinds <= {int, float, bool} else y
+
+
+def are_empty(X, y):
+    """Say whether there are neither rows nor labels."""
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return rows == 0 and y is not None and len(y) == 0
+
+
 def as_reals(y):
     """Return the targets of a regression as finite doubles."""
+    if y.dtype == np.float64 and np.isfinite(y).all():
+        return y
     refuse_dates(y, "y")
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold real targets.")
@@ -127,7 +167,7 @@ def refuse_many_columns(y, advice):
 def as_numbers(values, name):
     """Return values as an array of doubles, or raise if they are text."""
     values = np.asarray(values)
-    if values.dtype.kind in "US":
+    if values.dtype.kind in "USc":
         raise ValueError(f"{name} must hold numbers; got {values.ravel()[:1].tolist()[0]!r}.")
     try:
         return values.astype(np.float64, copy=False)
@@ -142,9 +182,15 @@ def at_least_two(classes, name="y"):
     return classes
 
 
-def check_classes(classes):
-    """Return the ``classes`` of a first `partial_fit`, sorted."""
-    classes = at_least_two(np.unique(classes), "classes")
+def check_classes(*parts):
+    """Return the ``classes`` of calls of `partial_fit`, sorted, with those of earlier calls first."""
+    try:
+        parts = [np.unique(part) for part in parts]
+        if len({part.dtype.kind in "US" for part in parts if part.dtype.kind != "O"}) > 1:
+            raise TypeError("text and numbers cannot be sorted together")
+        classes = np.unique(np.concatenate(parts))
+    except TypeError as error:
+        raise ValueError(f"classes must be labels of one kind, text or numbers; got {parts!r}: {error}.") from error
     assert_all_finite(classes, input_name="classes")
     return classes
 
@@ -178,7 +224,10 @@ def encode(y, classes):
         known = classes[index] == y
         codes = index.astype(np.float64)
     if not known.all():
-        raise ValueError(f"y holds the label {y[~known].tolist()[0]!r}, which is not among the classes {classes!r}.")
+        row = int(np.argmin(known))
+        raise ValueError(f"y holds the label {y[row : row + 1].tolist()[0]!r} in row {row} (from 0), which is not "
+                         f"among the classes {classes.tolist()}: mend it, or add it with partial_fit(..., "
+                         "classes=[...]).")  # fmt: skip
     return codes
 
 
@@ -191,9 +240,9 @@ def warn_of_long_runs(codes, n_classes):
     expected = (n - 1) * (1.0 - np.sum(shares**2))
     changes = np.count_nonzero(np.diff(codes))
     if changes <= max(n_classes - 1, 0.02 * expected):
-        warnings.warn(f"the labels come in long runs ({changes} changes in {n} rows, about {expected:.0f} expected by "
-                      "chance): an online learner forgets the first classes. Set shuffle=True unless this is the order "
-                      "of time.", stacklevel=5)  # fmt: skip
+        warn(f"the labels come in long runs ({changes} changes in {n} rows, about {expected:.0f} expected by chance): "
+             "an online learner forgets the first classes. Set shuffle=True unless this is the order of "
+             "time.")  # fmt: skip
 
 
 # ---------------------------------------------------------------- weights
@@ -230,8 +279,8 @@ def refuse_idle_classes(y, sample_weight):
     classes, index = np.unique(y, return_inverse=True)
     weights = np.bincount(index, np.broadcast_to(sample_weight, len(index)))
     if not weights.all():
-        raise ValueError(f"sample_weight is zero on all rows of the class {classes[weights == 0.0][0]!r}: give it a "
-                         "weight or leave its rows out.")  # fmt: skip
+        raise ValueError(f"sample_weight is zero on all rows of the class {classes[weights == 0.0].tolist()[0]!r}: "
+                         "give it a weight or leave its rows out.")  # fmt: skip
 
 
 def price_rows(learner, codes, sample_weight):
@@ -241,6 +290,25 @@ def price_rows(learner, codes, sample_weight):
     if learner.class_weight is not None:
         C *= class_factors(learner.class_weight, learner.classes_, np.bincount(index, minlength=len(C)))
     return C[index] * check_weights(sample_weight, len(index), learner.variant)
+
+
+def read_goals(cost, classes):
+    """Return the margin to ask of each class against each other: the root of the cost of taking it for the other."""
+    names, size = classes.tolist(), len(classes)
+    if isinstance(cost, dict):
+        if unknown := cost.keys() - set(names):
+            raise ValueError(f"cost names {sorted(map(repr, unknown))}, not among the classes {names}: name them in "
+                             "classes too, or leave them out.")  # fmt: skip
+        cost = np.repeat([[cost.get(name, 1.0)] for name in names], size, axis=1)
+    cost = as_numbers(cost, "cost")
+    if cost.shape != (size, size):
+        raise ValueError(f"cost must be a dictionary with a number for a class, or a matrix of shape {(size, size)}, "
+                         "rows for the right class and columns for the predicted one, in the order of classes_; got "
+                         f"shape {cost.shape}.")  # fmt: skip
+    goals = np.where(np.eye(size), 1.0, cost)
+    if not (np.isfinite(goals) & (goals > 0.0)).all():
+        raise ValueError(f"cost must hold finite numbers above 0; got {goals.min():g} to {goals.max():g}.")
+    return np.sqrt(goals)
 
 
 def class_factors(class_weight, classes, counts):
@@ -254,3 +322,26 @@ def class_factors(class_weight, classes, counts):
         raise ValueError(f"class_weight={class_weight!r} is zero for every class, so nothing would be learnt: "
                          "give one class at least a weight above 0.")  # fmt: skip
     return factors
+
+
+# ---------------------------------------------------------------- parameters
+
+
+def did_you_mean(learner):
+    """Return a hint at the option that a mistyped one was meant to be, empty if none is like it.
+
+    >>> from pa_lab import PAClassifier
+    >>> did_you_mean(PAClassifier("pa1"))
+    " Did you mean variant='PA-I'?"
+    """
+    for name, constraints in learner._parameter_constraints.items():
+        options = [option for allowed in constraints for option in getattr(allowed, "options", ())]
+        given, plain = getattr(learner, name), {_plain(option): option for option in options if isinstance(option, str)}
+        if isinstance(given, str) and given not in options:
+            for near in get_close_matches(_plain(given), plain, n=1):
+                return f" Did you mean {name}={plain[near]!r}?"
+    return ""
+
+
+def _plain(option):
+    return re.sub("[^a-z]", "", option.lower().replace("2", "ii").replace("1", "i"))

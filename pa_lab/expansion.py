@@ -12,11 +12,11 @@ import copy
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pa_lab.compiled import COMPILED
+from pa_lab.jit import njit
 from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
-from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shrink
+from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shrink, widen
 from pa_lab.queries import N_AVERAGED
 from pa_lab.rows import dot, make_gram_rows
 
@@ -78,6 +78,12 @@ class Expansion:
         """
         new = copy.copy(self)
         new.vectors = self.vectors.fork()
+        return new
+
+    def widened(self, places, n, half):
+        """Return a model of more classes, with the same vectors; see `pa_lab.passes.widen`."""
+        new = copy.copy(self)
+        new.W, new.drift = (widen(array, places, n, half) for array in (self.W, self.drift))
         return new
 
     def forget_rows(self):

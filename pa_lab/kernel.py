@@ -24,6 +24,7 @@ from pa_lab.budget import POLICIES, Budget
 from pa_lab.calls import before_or_after
 from pa_lab.expansion import Block, Growing, Landmarks
 from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
+from pa_lab.notices import warn
 from pa_lab.parameters import documented
 from pa_lab.passes import Examples, fading_of, room
 from pa_lab.queries import Number
@@ -119,8 +120,8 @@ class KernelModel(OnlineEstimator):
 
     def _begin_call(self, X, passes):
         if self._model is None and self.gamma == "scale" and X.shape[0] == 1 and self.kernel in KINDS[1:]:
-            warnings.warn("gamma='scale' is taken from the first call, which has a single row: pass a number as gamma, "
-                          "or more rows at first.", stacklevel=5)  # fmt: skip
+            warn("gamma='scale' is taken from the first call, which has a single row: pass a number as gamma, or more "
+                 "rows at first.")  # fmt: skip
         if self._model is not None:
             self._model = self._model.fork(self._passed, X.shape[0])
         return X
@@ -129,7 +130,6 @@ class KernelModel(OnlineEstimator):
         self._passed += X.shape[0]
         self._model.forget_rows()
 
-    @np.errstate(over="ignore", invalid="ignore")  # what overflows is found in the scores
     def _make_pass(self, X, examples, way, counts):
         """Pass the rows through the model, block by block."""
         y, C, order, trace = examples
@@ -251,7 +251,7 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         Their numbers among the rows passed to `fit` and `partial_fit`, -1 for landmarks that are no rows of these.
     gamma_ : float
         The number ``gamma`` came to.
-    classes_, n_features_in_, feature_names_in_, n_seen_, n_updates_, n_mistakes_, n_queries_, n_iter_
+    classes_, n_features_in_, feature_names_in_, n_seen_, n_updates_, n_mistakes_, n_queries_, n_capped_, n_iter_
         As in `PAClassifier`.
 
     Examples
@@ -288,6 +288,7 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
         validation_fraction=0.1,
         shuffle=False,
         class_weight=None,
+        cost=None,
         multi_class="direct",
         batch_size=1,
         query="all",
@@ -311,7 +312,7 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
     Attributes
     ----------
     support_vectors_, dual_coef_, support_, gamma_, n_features_in_, feature_names_in_, n_seen_, n_updates_, \
-    n_mistakes_, n_queries_, n_iter_
+    n_mistakes_, n_queries_, n_capped_, n_iter_
         As in `KernelPAClassifier`; a mistake is a prediction outside the tube.
 
     Examples

@@ -22,10 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from numba import njit, types
-from numba.extending import intrinsic, overload
 
 from pa_lab.compiled import COMPILED, INNER
+from pa_lab.jit import intrinsic, njit, overload, types
 
 KINDS = ("linear", "poly", "sigmoid", "rbf", "laplacian")
 LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)

@@ -9,7 +9,7 @@ from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.calls import Patch, all_or_nothing, before_or_after
 from pa_lab.data import as_weights
 from pa_lab.parameters import documented
-from pa_lab.passes import NO_FADING, State, fading_of, mean, room, run, score_rows
+from pa_lab.passes import NO_FADING, State, fading_of, mean, room, run, score_rows, widen
 from pa_lab.queries import N_AVERAGED, Number
 from pa_lab.rows import make_rows, slices, take
 
@@ -46,6 +46,11 @@ class LinearWeights:
     def learn(self, X, examples, way, counts):
         """Make one pass in place; see `pa_lab.passes.run`."""
         return run(make_rows(X, self.constant), examples, way, State(self.last, self.drift, counts, self.fading))
+
+    def widened(self, places, n, half):
+        """Return a model of more classes; see `pa_lab.passes.widen`."""
+        last, drift = (widen(array, places, n, half) for array in (self.last, self.drift))
+        return LinearWeights(last, drift, self.constant, self.fading)
 
     def mean(self, counts):
         """Return the weights to predict with."""
@@ -104,6 +109,7 @@ class LinearEstimator(OnlineEstimator):
     def _make_pass(self, X, examples, way, counts):
         return self._model.learn(X, examples, way, counts)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _scores(self, X, weights):
         return self._model.scores(X, weights)
 
@@ -168,8 +174,9 @@ class PAClassifier(LinearEstimator, OnlineClassifier):
         Labels, sorted.
     n_features_in_, feature_names_in_
         As in scikit-learn.
-    n_seen_, n_updates_, n_mistakes_, n_queries_ : int
-        Examples seen, updates made, mistakes made before each update (among the labels asked for), labels asked for.
+    n_seen_, n_updates_, n_mistakes_, n_queries_, n_capped_ : int
+        Examples seen, updates made, mistakes made before each update (among the labels asked for), labels asked for,
+        updates that C shortened by more than a tenth.
     n_iter_ : int
         Passes made by the last call.
 
@@ -201,6 +208,7 @@ class PAClassifier(LinearEstimator, OnlineClassifier):
         validation_fraction=0.1,
         shuffle=False,
         class_weight=None,
+        cost=None,
         multi_class="direct",
         batch_size=1,
         query="all",
@@ -231,8 +239,9 @@ class PARegressor(LinearEstimator, OnlineRegressor):
         Intercept.
     n_features_in_, feature_names_in_
         As in scikit-learn.
-    n_seen_, n_updates_, n_mistakes_, n_queries_, n_iter_ : int
-        Examples seen, updates made, predictions outside the tube, labels used; passes made by the last call.
+    n_seen_, n_updates_, n_mistakes_, n_queries_, n_capped_, n_iter_ : int
+        Examples seen, updates made, predictions outside the tube, labels used, updates that C shortened by more than a
+        tenth; passes made by the last call.
 
     Examples
     --------

@@ -4,8 +4,10 @@ from copy import deepcopy
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.utils import shuffle
 from sklearn.utils.parallel import Parallel, delayed
 
+from pa_lab.base import as_generator
 from pa_lab.linear import LinearEstimator
 
 
@@ -21,11 +23,11 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
     ----------
     model : PAClassifier or PARegressor
         What to train; it is left as it is. With ``average`` the averaged weights are mixed, and each round goes on
-        from them.
+        from them. With ``shuffle`` each block is shuffled anew in each round.
     blocks : list of (X, y), or of functions that return (X, y)
         The rows of each block. A function is called where the block is trained, so that only that worker holds it.
     rounds : int >= 1, default=3
-        Passes over all blocks, with one exchange of weights after each.
+        Passes over all blocks, with one exchange of weights after each; the model's ``max_iter`` must be 1.
     n_jobs : int or None, default=None
         Blocks trained at a time, for joblib; `joblib.parallel_config` chooses where, for example ``backend="dask"``.
     classes : array of shape (n_classes,), default=None
@@ -41,7 +43,8 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
     TypeError
         If the model is not linear: the vectors of kernel models cannot be averaged.
     ValueError
-        If there are no blocks or rounds, if classes are needed and not given, or if the model asks for labels.
+        If there are no blocks or rounds, if classes are needed and not given, or if the model asks for labels or makes
+        several passes.
 
     Examples
     --------
@@ -59,11 +62,15 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
         raise TypeError(f"mix takes the mean of weights: pass a PAClassifier or PARegressor, not {model!r}.")
     if getattr(model, "query", "all") != "all" or getattr(model, "label_budget", None) is not None:
         raise ValueError("mix reads every label in every round: pass a model with query='all' and no label_budget.")
+    if model.max_iter != 1:
+        raise ValueError(f"mix makes rounds={rounds} passes over each block: pass a model with max_iter=1, not "
+                         f"{model.max_iter}, and set rounds.")  # fmt: skip
     options = {"classes": _all_classes(blocks, classes)} if is_classifier(model) else {}
-    mixed, counts = clone(model), [None] * len(blocks)
+    mixed, counts, draws = clone(model), [None] * len(blocks), as_generator(model.random_state)
     for _ in range(rounds):
+        seeds = draws.integers(2**31, size=len(blocks)).tolist() if model.shuffle else counts
         parts = Parallel(n_jobs=n_jobs)(
-            delayed(_one_pass)(mixed, block, count, options) for block, count in zip(blocks, counts, strict=True)
+            delayed(_one_pass)(mixed, *each, options) for each in zip(blocks, counts, seeds, strict=True)
         )
         counts = [part._counts for part in parts]
         mixed = deepcopy(parts[0])
@@ -73,9 +80,11 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
     return mixed
 
 
-def _one_pass(model, block, counts, options):
+def _one_pass(model, block, counts, seed, options):
     """Train a copy of the model on one block, whose mean counts the examples of this block only."""
     X, y = block() if callable(block) else block
+    if model.shuffle:
+        X, y = shuffle(X, y, random_state=seed)
     part = deepcopy(model)
     if counts is not None:
         part._counts = counts

@@ -7,7 +7,9 @@ PARAMETERS = """\
 variant : {"PA", "PA-I", "PA-II", "PALS"}, default="PA-I"
     The rule for the step size; see `pa_lab.rules`. In regression PALS is PA-II with ``epsilon`` taken as 0.
 C : float > 0, default=1.0
-    Aggressiveness: the price of slack. PA ignores it.
+    Aggressiveness: the price of slack. PA ignores it. A step moves the score of its own row by at most C times the
+    squared norm of the row, so C is on the scale of the features and, in regression, in units of ``y``: for targets in
+    thousands scale ``y`` (`sklearn.compose.TransformedTargetRegressor`), or raise C and ``epsilon`` with it.
 fit_intercept : bool, default=True
     Learn an intercept, as a weight on a constant feature.
 intercept_scaling : float > 0, default=1.0
@@ -34,7 +36,13 @@ shuffle : bool, default=False
     Whether `fit` draws a new order of the rows for each pass. The algorithm reads rows in the order given, which
     is right for a stream; rows sorted by class need True.
 class_weight : dict, "balanced" or None, default=None
-    Factors on ``C``, by class; not with PA, which has no ``C``.
+    Factors on ``C``, by class; not with PA, which has no ``C``. They act through the steps that C shortens, which
+    ``n_capped_`` counts. On rows of some ten standardised features or more C = 1 shortens hardly any, and weights do
+    nothing (`fit` warns): choose a smaller C, or give ``cost``.
+cost : dict, array of shape (n_classes, n_classes) or None, default=None
+    What it costs to predict a wrong class: a number above 0 for rows of each class, 1 if left out, or a matrix with the
+    right class in rows and the predicted one in columns, in the order of ``classes_``. The margin asked for is the root
+    of the cost, so that costs act at any C (Crammer et al., section 8, max-loss); not with ``multi_class="ovr"``.
 multi_class : {"direct", "ovr"}, default="direct"
     With more than two classes, one problem that sets the right class against the highest-scoring wrong one
     (Crammer et al., section 7), or one problem for each class against the rest. "direct" makes fewer updates and
@@ -51,15 +59,17 @@ query : {"all", "margin", "random", "threshold"}, default="all"
     for again counts again, so that one pass is the rule here.
 delta : float > 0 or "auto", default=1.0
     Smoothing of ``query="margin"``, for which the theory of Lu, Zhao and Hoi (2014) wants at least 1, and the bound of
-    ``query="threshold"``. "auto", for ``query="margin"`` in one pass, steers delta so that ``label_budget`` lasts for
-    ``n_rows`` rows: every 32 rows it is solved for anew from the last 256 scores, so that it follows a change of the
-    scores within some hundred rows. Never more than the budget is asked for and, if as many rows come as ``n_rows``
-    says, never less. One question in ten is asked at random, see `pa_lab.queries.steered`.
+    ``query="threshold"``, which may stop asking for good where all scores are beyond it. "auto", for
+    ``query="margin"`` in one pass, steers delta so that ``label_budget`` lasts for ``n_rows`` rows: every 32 rows it is
+    solved for anew from the last 256 scores, so that it follows a change of the scores within some hundred rows. Never
+    more than the budget is asked for and, if as many rows come as ``n_rows`` says, never less. One question in ten is
+    asked at random, see `pa_lab.queries.steered`.
 query_rate : float in [0, 1] or None, default=None
     Probability of asking with ``query="random"``, or the share of the rows to ask for with ``delta="auto"`` on a
     stream without end.
 label_budget : int >= 0 or None, default=None
-    Number of labels after which no more are asked for. With ``average`` later rows do not count in the mean.
+    Number of labels after which no more are asked for; with ``query="all"`` these are the first of the stream. With
+    ``average`` later rows do not count in the mean.
 n_rows : int >= 1 or None, default=None
     Rows that ``delta="auto"`` spreads the budget over; None takes those of `fit`. `partial_fit` needs a number.
 warm_start : bool, default=False

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pa_lab.batch import (
     LOSS,
@@ -32,8 +31,10 @@ from pa_lab.batch import (
     solve_inequalities,
 )
 from pa_lab.compiled import COMPILED, INLINED, INNER
+from pa_lab.jit import njit
 from pa_lab.queries import (
     N_AVERAGED,
+    N_CAPPED,
     N_MISTAKES,
     N_QUERIES,
     N_SEEN,
@@ -45,7 +46,7 @@ from pa_lab.queries import (
     is_asked,
 )
 from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
-from pa_lab.rules import Rule, direction, is_equation, is_mistake, loss_of, n_walls, step
+from pa_lab.rules import TINY, Rule, direction, is_capped, is_equation, is_mistake, loss_of, n_walls, step, worst_rival
 
 SPAN = 512  # half-lives of rows that the terms of ``drift`` may span: they stay below 2^512
 SHORTEST = 1 / 64  # a half-life below this is that of the last weights: all before weigh less than 2^-64
@@ -237,6 +238,21 @@ def shrink(drift, counts, fading):
         drift /= 1.0 + entry(min(before - kept, 12 * kept), fading)
 
 
+def widen(weights, places, n, half):
+    """Return weights, or their drift, of some classes at their places among ``n``, with zeros for the others.
+
+    The one column of two classes becomes two, ``half`` of it each, with opposite signs.
+
+    >>> widen(np.array([[4.0]]), [0, 2], 3, 0.5).tolist()
+    [[-2.0, 0.0, 2.0]]
+    """
+    if not weights.shape[1]:
+        return weights.copy()
+    out = np.zeros((len(weights), n))
+    out[:, places] = weights * [-half, half] if weights.shape[1] == 1 else weights
+    return out
+
+
 # ---------------------------------------------------------------- the loop
 
 
@@ -245,9 +261,9 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
     """One pass; see `run`.
 
     ``lanes`` of shape (5, n_classes) is memory for the scores of several classes. They are one problem, in which the
-    right class is set against the highest-scoring wrong one; both move, so the squared norm counts twice (Crammer et
-    al., section 7). Or, ``one_vs_rest``, as many problems as there are classes. An example then counts as an update if
-    any class moved, and its ``tau`` on record is that of its own.
+    right class is set against the highest-scoring wrong one, or with costs the worst rival; both move, so the squared
+    norm counts twice (Crammer et al., sections 7 and 8). Or, ``one_vs_rest``, as many problems as there are classes. An
+    example then counts as an update if any class moved, and its ``tau`` on record is that of its own.
 
     Scores, queries and mistakes in a ``group`` come from the weights before its update, and only the examples asked
     for enter its problem.
@@ -298,29 +314,37 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
             if trace.shape[0] > 0:
                 trace[t, 1] = 0.0
                 trace[t, 3] = is_mistake(rule, y[i], p) if lanes is None else first != int(y[i])
+            goal = 1.0  # the margin to ask for
             if lanes is None:
                 target = y[i]
+                if rule.goals.shape[0] > 0:
+                    goal = rule.goals[int(target > 0.0), int(target <= 0.0)]
             else:
                 right, target = int(y[i]), 1.0
                 wrong = second if first == right else first
+                if rule.goals.shape[0] > 0:
+                    wrong = worst_rival(lanes[4], rule.goals, right)
+                    goal = rule.goals[right, wrong]
                 p = lanes[4, right] - lanes[4, wrong]
                 counts[N_MISTAKES] += first != right
+            if goal != 1.0:
+                p /= goal
             if group is not None:
                 if lanes is None:
                     counts[N_MISTAKES] += is_mistake(rule, target, p)
                 else:
                     group.batch.s[RIGHT, m], group.batch.s[WRONG, m] = right, wrong
-                suffered += loss_of(rule, target, p)
-                m = put_constraints(rule, group.walls, i, t, C[i], target, p, group.batch.x, group.batch.s, m)
+                suffered += goal * loss_of(rule, target, p)
+                m = put_constraints(rule, group.walls, i, t, C[i], target, p, goal, group.batch.x, group.batch.s, m)
                 continue
             if one_vs_rest is not None:
                 sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
-            moved = False
+            moved = capped = False
             for k in range(n_problems):
                 column = right
                 if one_vs_rest is not None:
                     column, target, p = k, 1.0 if k == right else -1.0, lanes[4, k]
-                loss = loss_of(rule, target, p)
+                loss = goal * loss_of(rule, target, p)
                 if loss == 0.0:
                     continue
                 losses += loss
@@ -333,10 +357,11 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
                 tau = step(rule.variant, loss, sqnorm, C[i])
                 sentinel += tau * np.sqrt(sqnorm)
                 if tau == 0.0:
-                    if sqnorm == 0.0 and not is_zero(data, indptr, base, i):
+                    if sqnorm < TINY and not is_zero(data, indptr, base, i):
                         sentinel = np.nan
                     continue
                 moved = True
+                capped |= is_capped(loss - tau * sqnorm, loss)
                 if trace.shape[0] > 0 and column == right:
                     trace[t, 1] = tau
                 move = tau * direction(rule, target, p)
@@ -357,6 +382,7 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
                     if one_vs_rest is None:
                         add(data, indices, indptr, base, i, step_one, -late, drift[:, wrong])
             counts[N_UPDATES] += moved
+            counts[N_CAPPED] += capped
         if group is not None:
             losses += suffered
             if suffered > 0.0:
@@ -369,11 +395,11 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
 
 
 @njit(**INLINED)
-def put_constraints(rule, walls, i, t, C, target, p, x, s, m):
+def put_constraints(rule, walls, i, t, C, target, p, goal, x, s, m):
     """Put the constraints of an example behind the ``m`` that are there; returns how many there are now."""
     for wall in range(walls):
         s[ROW, m], s[WHEN, m], x[PRICE, m] = i, t, C
-        x[SIDE, m], x[LOSS, m] = target, 1.0 - target * p
+        x[SIDE, m], x[LOSS, m] = target, goal * (1.0 - target * p)
         if rule.regression:
             x[SIDE, m] = 1.0 - 2.0 * wall
             x[LOSS, m] = x[SIDE, m] * (target - p) - rule.epsilon
@@ -414,7 +440,7 @@ def fill_gram(rows, m, A, x, s, lanes):
                 value = both * product(data, indices, indptr, base, i, s[ROW, l], norm_one)
             A[k, l] = A[l, k] = value
         finite += A[k, k] - A[k, k]
-        if A[k, k] == 0.0 and not is_zero(data, indptr, base, i):
+        if A[k, k] < TINY and not is_zero(data, indptr, base, i):
             finite = np.nan
     return finite
 
@@ -432,6 +458,10 @@ def apply(rows, state, trace, m, A, x, s, before, lanes):
             continue
         other = x[TAU, k - 1] if k > 0 and s[WHEN, k - 1] == t else 0.0  # the same example's other wall
         counts[N_UPDATES] += other == 0.0
+        left = x[LOSS, k]
+        for l in range(m):
+            left -= A[k, l] * x[STEP, l]
+        counts[N_CAPPED] += is_capped(left, x[LOSS, k])
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
         move = x[SIDE, k] * x[STEP, k]

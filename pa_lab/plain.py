@@ -67,6 +67,11 @@ def hinge(p, y):
     return 1 - y * p, y
 
 
+def costly(p, y, cost):
+    """Return what is missing to a margin y p of the root of cost[y], and the side ([PA] section 8, two classes)."""
+    return np.sqrt(cost[y]) - y * p, y
+
+
 def tube(p, y, epsilon):
     """Return how far the score is from the interval y - epsilon .. y + epsilon, and the side ([PA] section 5)."""
     return abs(y - p) - epsilon, np.sign(y - p)

@@ -16,17 +16,17 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pa_lab.compiled import COMPILED, INLINED
+from pa_lab.jit import njit
 
 QUERIES = ("all", "margin", "random", "threshold")
 ALL, MARGIN, RANDOM, THRESHOLD = range(4)
 # A learner's counters. Rows that count in the mean of the weights are counted apart from those seen.
 # Free ones were learnt from at no cost to the budget.
-N_SEEN, N_UPDATES, N_MISTAKES, N_QUERIES, N_UNANSWERED, N_AVERAGED, N_FREE = range(7)
-N_COUNTERS = 7
+N_SEEN, N_UPDATES, N_MISTAKES, N_QUERIES, N_UNANSWERED, N_AVERAGED, N_FREE, N_CAPPED = range(8)
+N_COUNTERS = 8
 NO_LIMIT = np.iinfo(np.int64).max
 NO_DRAWS = np.empty(0)
 

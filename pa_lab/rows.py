@@ -14,9 +14,9 @@ independent of each other and so can be added at once without reordering anythin
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pa_lab.compiled import COMPILED
+from pa_lab.jit import njit
 
 AT_ONCE = 2**24  # numbers that a compiled loop works through before Python is asked whether the user wants to stop
 

@@ -14,12 +14,14 @@ Arevalillo-Herráez and Albert, section 3.1.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pa_lab.compiled import COMPILED, INLINED
+from pa_lab.jit import njit
 
 VARIANTS = ("PA", "PA-I", "PA-II", "PALS")
 PA, PA1, PA2, PALS = range(4)
+ALL_ONE = np.empty((0, 0))
+TINY = np.finfo(np.float64).tiny  # a squared norm below it has lost its digits
 
 
 class Rule(NamedTuple):
@@ -28,18 +30,21 @@ class Rule(NamedTuple):
     variant: int
     regression: bool
     epsilon: float
+    goals: np.ndarray = ALL_ONE
 
 
-def make_rule(variant: str, epsilon: float | None = None) -> Rule:
+def make_rule(variant: str, epsilon: float | None = None, goals: np.ndarray = ALL_ONE) -> Rule:
     """Return the rule of a classifier or, with ``epsilon``, of a regressor.
 
-    >>> make_rule("PA-I")
-    Rule(variant=1, regression=False, epsilon=0.0)
+    ``goals[k, l]`` is the margin to ask of class ``k`` against class ``l``, without entries 1.
+
+    >>> make_rule("PA-I")[:3]
+    (1, False, 0.0)
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}; got {variant!r}.")
     if epsilon is None:
-        return Rule(VARIANTS.index(variant), False, 0.0)
+        return Rule(VARIANTS.index(variant), False, 0.0, goals)
     return Rule(VARIANTS.index(variant), True, 0.0 if variant == "PALS" else float(epsilon))
 
 
@@ -98,6 +103,20 @@ def is_mistake(rule, y, p):
     return (p > 0.0) != (y > 0.0)
 
 
+@njit(**COMPILED, forceinline=True)
+def worst_rival(scores, goals, right):
+    """The wrong class that most falls short of the margin asked against it (Crammer et al., section 8, max-loss).
+
+    >>> worst_rival(np.array([5.0, 1.0, 0.0]), np.array([[0.0, 1.0, 3.0]]), 0)
+    2
+    """
+    worst = 1 if right == 0 else 0
+    for k in range(scores.shape[0]):
+        if k != right and scores[k] + goals[right, k] > scores[worst] + goals[right, worst]:
+            worst = k
+    return worst
+
+
 # ---------------------------------------------------------------- one example
 
 
@@ -142,7 +161,7 @@ def step(variant, loss, sqnorm, C):
     >>> step(PA1, 1.0, 4.0, 0.1), step(PA1, 0.0, 4.0, 0.1), step(PA, 1.0, 0.0, 0.1)
     (0.1, 0.0, 0.0)
     """
-    if loss == 0.0 or sqnorm == 0.0:
+    if loss == 0.0 or sqnorm < TINY:
         return 0.0
     if variant == PA:
         return tau_pa(loss, sqnorm, C)
@@ -151,6 +170,16 @@ def step(variant, loss, sqnorm, C):
     if variant == PA2 or variant == PALS:
         return tau_pa2(loss, sqnorm, C)
     return np.nan
+
+
+@njit(**INLINED)
+def is_capped(left, loss):
+    """Whether C shortened a step by more than a tenth: ``left`` is the part of the ``loss`` that the step leaves.
+
+    >>> is_capped(0.5, 1.0), is_capped(0.05, 1.0)
+    (True, False)
+    """
+    return abs(left) > 0.1 * abs(loss)
 
 
 @njit(**INLINED)

@@ -1,0 +1,22 @@
+"""numba, which compiles the loops; without it the same functions run as Python, slowly, and give the same results."""
+
+import warnings
+
+try:
+    from numba import njit, types
+    from numba.extending import intrinsic, overload, register_jitable
+except ImportError as error:
+    warnings.warn(f"numba cannot be imported ({error}), so pa_lab runs as plain Python: the same results, hundreds of "
+                  "times slower. Install numba, or a Python version that it supports.", RuntimeWarning,
+                  stacklevel=2)  # fmt: skip
+    types = None
+
+    def njit(**options):
+        """Leave a function as it is."""
+        return lambda function: function
+
+    def overload(function, **options):
+        """Pass over what only compiled code would call."""
+        return lambda made: made
+
+    intrinsic = register_jitable = njit()

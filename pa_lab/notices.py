@@ -1,0 +1,66 @@
+"""What a learner says after a call in which something was lost without an error: the value, what it did, what to do."""
+
+import sys
+import warnings
+
+import numpy as np
+
+from pa_lab.queries import N_CAPPED, N_QUERIES, N_SEEN, N_UPDATES
+from pa_lab.rules import allows_slack
+
+MANY_UPDATES, MANY_ROWS, FEW_LABELS = 100, 1000, 10  # judged once, when a count first passes the first two
+
+
+def warn(message):
+    """Warn as from the line that called the package, through scikit-learn or not."""
+    level, frame = 1, sys._getframe(0)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pa_lab", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
+
+
+def passes(which, mark, before, after):
+    """Say whether a counter reached a mark in this call."""
+    return before[which] < mark <= after[which]
+
+
+def of_idle_weights(learner, before, C):
+    """Warn if weights were given and C, on which they are factors, shortened hardly a step."""
+    n, capped = (int(learner._counts[which]) for which in (N_UPDATES, N_CAPPED))
+    if not passes(N_UPDATES, MANY_UPDATES, before, learner._counts) or capped >= 0.01 * n:
+        return
+    if getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any():
+        cost = ", or give the costs of mistakes as cost=" if hasattr(learner, "cost") else ""
+        warn(f"weights were given, but they are factors on C={learner.C:g}, which shortened {capped} of {n} steps by "
+             f"more than a tenth, so they did next to nothing: choose a smaller C, such as 0.01{cost}.")  # fmt: skip
+
+
+def of_silence(learner, before):
+    """Warn if the threshold rule has asked for hardly a label: without labels the weights, and so the scores, stay."""
+    n, asked = (int(learner._counts[which]) for which in (N_SEEN, N_QUERIES))
+    if getattr(learner, "query", "all") != "threshold" or asked >= FEW_LABELS or asked == learner.label_budget:
+        return
+    if passes(N_SEEN, MANY_ROWS, before, learner._counts):
+        warn(f"query='threshold' with delta={learner.delta} asked for {asked} of {n} labels. Where all scores are "
+             "beyond delta it never asks again: take query='margin', which always may, or a larger delta.")  # fmt: skip
+
+
+def of_small_steps(learner, before, losses, y):
+    """Warn if C capped nearly all steps of a regression, and it does no better than a constant."""
+    updates, capped = (int(learner._counts[which] - before[which]) for which in (N_UPDATES, N_CAPPED))
+    if not allows_slack(learner.variant) or updates < MANY_UPDATES or capped < 0.95 * updates:
+        return
+    if losses > 0.9 * np.abs(y - np.median(y)).sum():
+        warn(f"C={learner.C:g} shortened {capped} of {updates} steps by more than a tenth, and the predictions are "
+             "no better than a constant. C and epsilon are in units of y, which goes from "
+             f"{y.min():.3g} to {y.max():.3g}: scale y with TransformedTargetRegressor(model, "
+             "transformer=StandardScaler()), or raise both.")  # fmt: skip
+
+
+def of_idle_parameters(learner):
+    """Warn of parameters of a query rule that is not the one chosen."""
+    idle = {"delta": (1.0, ("margin", "threshold")), "query_rate": (None, ("random",))}
+    for name, (default, rules) in idle.items():
+        if getattr(learner, name) != default and learner.query not in rules and learner.delta != "auto":
+            warn(f"{name}={getattr(learner, name)!r} has no effect with query={learner.query!r}: set "
+                 f"query={' or query='.join(map(repr, rules))}, or leave {name} out.")  # fmt: skip
