@@ -11,12 +11,16 @@ from pa_lab.rules import allows_slack
 MANY_UPDATES, MANY_ROWS, FEW_LABELS = 100, 1000, 10  # judged once, when a count first passes the first two
 
 
-def warn(message):
+class LostWarning(UserWarning):
+    """Something that was given has done next to nothing."""
+
+
+def warn(message, category=UserWarning):
     """Warn as from the line that called the package, through scikit-learn or not."""
     level, frame = 1, sys._getframe(0)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pa_lab", "sklearn"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def passes(which, mark, before, after):
@@ -32,7 +36,8 @@ def of_idle_weights(learner, before, C):
     if getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any():
         cost = ", or give the costs of mistakes as cost=" if hasattr(learner, "cost") else ""
         warn(f"weights were given, but they are factors on C={learner.C:g}, which shortened {capped} of {n} steps by "
-             f"more than a tenth, so they did next to nothing: choose a smaller C, such as 0.01{cost}.")  # fmt: skip
+             f"more than a tenth, so they did next to nothing: choose a smaller C, such as 0.01{cost}.",
+             LostWarning)  # fmt: skip
 
 
 def of_silence(learner, before):
@@ -42,7 +47,8 @@ def of_silence(learner, before):
         return
     if passes(N_SEEN, MANY_ROWS, before, learner._counts):
         warn(f"query='threshold' with delta={learner.delta} asked for {asked} of {n} labels. Where all scores are "
-             "beyond delta it never asks again: take query='margin', which always may, or a larger delta.")  # fmt: skip
+             "beyond delta it never asks again: take query='margin', which always may, or a larger delta.",
+             LostWarning)  # fmt: skip
 
 
 def of_small_steps(learner, before, losses, y):
@@ -54,7 +60,7 @@ def of_small_steps(learner, before, losses, y):
         warn(f"C={learner.C:g} shortened {capped} of {updates} steps by more than a tenth, and the predictions are "
              "no better than a constant. C and epsilon are in units of y, which goes from "
              f"{y.min():.3g} to {y.max():.3g}: scale y with TransformedTargetRegressor(model, "
-             "transformer=StandardScaler()), or raise both.")  # fmt: skip
+             "transformer=StandardScaler()), or raise both.", LostWarning)  # fmt: skip
 
 
 def of_idle_parameters(learner):
@@ -63,4 +69,4 @@ def of_idle_parameters(learner):
     for name, (default, rules) in idle.items():
         if getattr(learner, name) != default and learner.query not in rules and learner.delta != "auto":
             warn(f"{name}={getattr(learner, name)!r} has no effect with query={learner.query!r}: set "
-                 f"query={' or query='.join(map(repr, rules))}, or leave {name} out.")  # fmt: skip
+                 f"query={' or query='.join(map(repr, rules))}, or leave {name} out.", LostWarning)  # fmt: skip

@@ -223,7 +223,8 @@ def learner(asking: str, C: float, size: float, **options) -> PAClassifier:
     >>> learner("random", 1.0, 0.5).query, learner("threshold", 1.0, 0.5).query
     ('all', 'threshold')
     """
-    return PAClassifier(C=C, query=asking if asking in BY_SCORE else "all", delta=size, **options)
+    rule = {"query": asking, "delta": size} if asking in BY_SCORE else {}
+    return PAClassifier(C=C, **rule, **options)
 
 
 def size_for(data: Bunch, asking: str, order: str, share: float, C: float, variant: str = "PA-I") -> float:

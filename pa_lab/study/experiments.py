@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from pa_lab import PAClassifier, PARegressor
+from pa_lab.notices import LostWarning
 from pa_lab.study import store
 from pa_lab.study.metrics import best_threshold, measures
 from pa_lab.study.standin import misfire_blocks
@@ -100,7 +101,7 @@ def sweep(
     >>> sweep(lambda C: {"twice": 2 * C}, grid(C=[1, 2]), n_jobs=1)["twice"].tolist()
     [2, 4]
     """
-    jobs = (delayed(run)(**setting, **shared) for setting in settings)
+    jobs = (delayed(_run_quietly)(run, setting | shared) for setting in settings)
     hidden = os.environ.get("PA_LAB_PROGRESS") == "0"
     with warnings.catch_warnings(), tqdm(total=len(settings), desc=label, leave=False, disable=hidden) as bar:
         warnings.filterwarnings("ignore", "A worker stopped")  # joblib renews workers that hold much memory
@@ -109,6 +110,13 @@ def sweep(
             rows += _rows_of(setting, result)
             bar.update()
     return pd.DataFrame(rows)
+
+
+def _run_quietly(run, arguments):
+    """Call ``run`` without what learners say of settings that do nothing, which a sweep may try on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LostWarning)
+        return run(**arguments)
 
 
 def _rows_of(setting, result):
