@@ -308,6 +308,7 @@ def test_the_report_is_what_its_sources_give(scripts, tmp_path, capsys):
     build.copy(ROOT, tmp_path, (*build.SOURCES, *build.GENERATED))
     build.compile_report(tmp_path)
     assert not capsys.readouterr().err
+    assert b"<pdfuaid:part>1" in (tmp_path / build.PDF).read_bytes()  # tagged, with words for figures and equations
     for name in (build.PDF, build.WEB):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes(), f"{name} is old: run make report"
 
