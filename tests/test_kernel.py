@@ -203,9 +203,10 @@ def test_asking_row_by_row_equals_one_fit(options, n_classes):
 def test_answers_may_come_in_parts():
     X, y = problem(30)
     model = KernelPAClassifier(gamma=0.5)
-    assert model.should_query(X).all()
+    asked, ids = model.should_query(X, return_ids=True)
+    assert asked.all()
     for part in (slice(0, 20), slice(20, 25), slice(25, 30)):
-        model.partial_fit(X[part], y[part], classes=[-1, 1], asked=True)
+        model.partial_fit(X[part], y[part], classes=[-1, 1], asked=ids[part])
     whole = KernelPAClassifier(gamma=0.5).fit(X, y)
     assert np.array_equal(model.support_, whole.support_) and close(model.dual_coef_, whole.dual_coef_)
 
@@ -241,11 +242,11 @@ def test_landmarks_equal_the_plain_loop_over_blocks(norm, m, variant):
     F = k if norm == "euclidean" else np.linalg.solve(np.linalg.cholesky(k[:m]), k.T).T
     shared = {"C": 0.4, "gamma": 0.7, "landmarks": X[:m], "landmark_norm": norm, "variant": variant}
     factors = (1.0, 1.0) if variant == "PA" else (0.5, 2.0)
-    asking = {"query": "margin", "label_budget": 400, "class_weight": by_class(factors), "random_state": 4}
-    for average in (False, True):
-        fast = KernelPAClassifier(**shared, **asking, average=average, max_iter=2).fit(X, y)
+    asking = {"query": "margin", "class_weight": by_class(factors), "random_state": 4}
+    for average, budget in ((False, 400), (True, None)):
+        fast = KernelPAClassifier(**shared, **asking, average=average, label_budget=budget, max_iter=2).fit(X, y)
         draws = np.random.default_rng(4).spawn(2)[1].random(2 * n)
-        slow = pa_active(F, y, draws, variant, 0.4, label_budget=400, fit_intercept=False, epochs=2, average=average,
+        slow = pa_active(F, y, draws, variant, 0.4, label_budget=budget, fit_intercept=False, epochs=2, average=average,
                          class_weight=factors)  # fmt: skip
         assert close(fast.decision_function(X), F @ slow["w"], 1e-6) and fast.n_queries_ == slow["n_queries"]
         assert (fast.n_updates_, fast.n_mistakes_) == (slow["n_updates"], slow["n_mistakes_queried"])

@@ -118,15 +118,6 @@ def test_reading_the_newswire_is_measured(monkeypatch):
     assert models["PA-I"].n_seen_ == 400
 
 
-def test_a_block_of_stories_is_learned_faster_than_it_is_hashed(monkeypatch):
-    monkeypatch.setenv("PA_LAB_STAND_IN", "1")
-    monkeypatch.setenv("PA_LAB_STAND_IN_ROWS", "5000")
-    monkeypatch.setattr(store, "mark_stand_in", lambda: None)
-    with pytest.warns(UserWarning, match="STAND-IN"):
-        cost = streams.reading_cost({"PA-I": PAClassifier()}).median()
-    assert cost["PA-I"] < cost["hashing"]
-
-
 @pytest.mark.parametrize("weights, rows", [("last", 1), ("last 100", 100), ("average", 3000)])
 @pytest.mark.parametrize("delay", [0, 5])
 def test_a_row_is_decided_by_the_mean_of_the_weights_before_it(stream, weights, rows, delay):
