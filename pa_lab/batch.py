@@ -60,28 +60,13 @@ def make_batch(n):
 
 
 def solve(variant, A, loss, C):
-    """Solve one batch problem exactly, as the passes do.
+    """Solve one batch problem exactly, as the passes do; returns ``tau``, ``step`` and ``gap``.
 
-    Parameters
-    ----------
-    variant : {PA, PA1, PA2, PALS}
-        PA (no bound, no ridge) has no solution where its constraints contradict each other: then the gap is inf.
-    A : ndarray of shape (n, n)
-        ``y_j y_k`` times the inner products; symmetric.
-    loss : ndarray of shape (n,)
-        ``1 - y_k p_k``, negative where the margin is passed.
-    C : ndarray of shape (n,)
-        Aggressiveness of each example, >= 0; with 0 its tau is 0.
-
-    Returns
-    -------
-    tau : ndarray of shape (n,)
-    step : ndarray of shape (n,)
-        What to move the weights by: ``tau`` or, where examples contradict each other under PALS, the part of it that
-        does not cancel out. See `solve_equations`.
-    gap : float
-        Relative duality gap reached, ``(primal - dual) / dual``: at most 1e-10, or what rounding the losses costs at
-        the price C, ``2e-16 sum_k C_k (|l_k| + sum_j |A_kj| tau_j) / dual``, where that is more. For PALS, 0.
+    ``A`` of shape (n, n) holds ``y_j y_k`` times the inner products, ``loss`` the ``1 - y_k p_k``, ``C`` the prices.
+    ``step`` moves the weights: it is ``tau``, or the part of it that does not cancel out, see `solve_equations`.
+    ``gap`` is the relative duality gap, at most 1e-10, or what rounding the losses costs at the price C,
+    ``2e-16 sum_k C_k (|l_k| + sum_j |A_kj| tau_j) / dual``, where that is more; inf for PA if its constraints
+    contradict each other; 0 for PALS.
 
     Examples
     --------

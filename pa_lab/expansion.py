@@ -20,7 +20,7 @@ from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shri
 from pa_lab.queries import N_AVERAGED
 from pa_lab.rows import dot, make_gram_rows
 
-AT_A_TIME = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
+ROWS_A_CALL = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
 
 
 class Block(NamedTuple):
@@ -212,8 +212,8 @@ def pivoted_cholesky(K, tolerance):
     """
     L, rows, left = np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
     least, rank = tolerance * left.max(initial=0.0), 0
-    for start in range(0, len(K), AT_A_TIME):
-        stop = min(start + AT_A_TIME, len(K))
+    for start in range(0, len(K), ROWS_A_CALL):
+        stop = min(start + ROWS_A_CALL, len(K))
         rank = _factorize(K, L, rows, left, least, start, stop)
         if rank < stop:
             break
@@ -246,8 +246,8 @@ def _factorize(K, L, rows, left, least, start, stop):
 def invert_lower(L):
     """Return the inverse of a lower triangular matrix."""
     X = np.zeros(L.shape)
-    for start in range(0, len(L), AT_A_TIME):
-        _invert_rows(L, X, start, min(start + AT_A_TIME, len(L)))
+    for start in range(0, len(L), ROWS_A_CALL):
+        _invert_rows(L, X, start, min(start + ROWS_A_CALL, len(L)))
     return X
 
 
@@ -275,8 +275,8 @@ def with_room(A, n):
 def multiply_transposed(A, B):
     """Return ``A' B``, summed row after row."""
     out = np.zeros((A.shape[1], B.shape[1]))
-    for at in range(0, len(A), AT_A_TIME):
-        _add_transposed(A[at : at + AT_A_TIME], B[at : at + AT_A_TIME], out)
+    for at in range(0, len(A), ROWS_A_CALL):
+        _add_transposed(A[at : at + ROWS_A_CALL], B[at : at + ROWS_A_CALL], out)
     return out
 
 

@@ -26,7 +26,8 @@ from joblib import effective_n_jobs
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.jit import intrinsic, njit, overload, types
 
-KINDS = ("linear", "poly", "sigmoid", "rbf", "laplacian")
+DISTANCES = ("rbf", "laplacian")
+KINDS = ("linear", "poly", "sigmoid", *DISTANCES)
 LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)
 BLOCK = 256  # rows at a time
 TILE = 128  # vectors at a time
@@ -449,15 +450,9 @@ class Kernel:
 
     Rows are dense or sparse and may lie anywhere: they are copied block by block.
 
-    Parameters
-    ----------
-    kind : str in ``KINDS``, "precomputed" or callable
-        A callable takes two arrays of rows and returns the matrix of values, as for scikit-learn's SVC. With
-        "precomputed" a row holds its kernel values with all rows of the stream, by their numbers.
-    gamma, degree, coef0
-        As in scikit-learn.
-    dtype : float32 or float64
-        What kernel values are computed in. Sums of them are always double.
+    ``kind`` is one of ``KINDS``, "precomputed" (a row holds its values with all rows of the stream, by their numbers)
+    or a callable of two arrays of rows, as for scikit-learn's SVC; ``gamma``, ``degree`` and ``coef0`` are
+    scikit-learn's. Values are computed in ``dtype``, sums of them in double.
 
     Examples
     --------
@@ -470,7 +465,7 @@ class Kernel:
     def __init__(self, kind, gamma, degree, coef0, dtype):
         self.kind, self.dtype = kind, np.dtype(dtype)
         number = KINDS.index(kind) if kind in KINDS else GIVEN
-        products = {RBF: None, LAPLACIAN: None}.get(number, True)
+        products = None if kind in DISTANCES else True
         self.formula = Formula(number, products, self.dtype.type(gamma), self.dtype.type(coef0), degree)
 
     def is_single(self, X):

@@ -201,7 +201,7 @@ def test_matrices_are_worked_on_in_parts_of_the_same_bits(monkeypatch):
         return factor, keep, expansion.invert_lower(factor), expansion.multiply_transposed(A, K)
 
     parts = results()
-    monkeypatch.setattr(expansion, "AT_A_TIME", 1000)
+    monkeypatch.setattr(expansion, "ROWS_A_CALL", 1000)
     assert all(np.array_equal(a, b) for a, b in zip(parts, results(), strict=True))
     assert len(parts[1]) == 70
     np.testing.assert_allclose(parts[3], A.T @ K)
