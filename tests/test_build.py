@@ -192,33 +192,3 @@ def test_the_report_alone_is_compiled_from_what_is_published(built, script):
     report.unlink()
     run = build(built, "--compile")
     assert run.returncode == 1 and "report.typ is missing" in run.stderr
-
-
-@pytest.mark.parametrize("options", [["--compile"], ["--only", "02"]])
-def test_a_torn_publication_is_completed_by_whatever_runs_next(built, script, options):
-    """As if a run of the first notebook, with another answer, had been killed when two of its files had moved."""
-    edit(built, "01_toy.ipynb", "answer = 42", "answer = 43")
-    whole = Path(shutil.copytree(built, built / "build" / "whole", ignore=shutil.ignore_patterns("build")))
-    assert build(whole).returncode == 0
-    expected = contents(whole)
-    folder, names = built / "build" / "publication", [name for name in expected if not name.startswith("build")]
-    publish = script.publish
-
-    class Killed(BaseException):
-        pass
-
-    def die(*_):
-        raise Killed
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "finish", die)  # the journal is written, nothing has moved
-        patch.setattr(publish, "undo", die)
-        with pytest.raises(Killed):
-            publish.publish(whole, built, names, [], folder)
-    for name in ("figures/01_toy.svg", "notebooks/01_toy.ipynb"):
-        publish.move(folder / "new" / name, built / name)
-    run = build(built, *options)
-    assert run.returncode == 0, run.stderr
-    assert "A killed run had published only some of its files; this is completed now." in run.stdout
-    shutil.rmtree(built / "build")
-    assert contents(built) == expected

@@ -1,12 +1,10 @@
 """`pa_lab.study`: scores, statistics and sweeps against independent computations."""
 
-import importlib.util
 import os
 import subprocess
 import sys
 from fractions import Fraction
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -151,20 +149,6 @@ def test_a_result_may_not_overwrite_its_setting(as_list):
     with pytest.raises(ValueError, match=r"run must not overwrite its setting: for {'C': 1.0} it returned C = 2.0"):
         sweep(run, grid(C=[1.0]), n_jobs=1)
     assert sweep(lambda C: {"C": C, "f1": 0.5}, grid(C=[1.0]), n_jobs=1).to_dict("records") == [{"C": 1.0, "f1": 0.5}]
-
-
-@pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="dask.distributed is not installed")
-@pytest.mark.filterwarnings("default")  # of the cluster's own machinery
-def test_a_cluster_gives_the_table_of_one_process(rows):
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
-        spread = a_sweep(rows, -1)
-    pd.testing.assert_frame_equal(spread, a_sweep(rows, 1), check_exact=True)
 
 
 # ---------------------------------------------------------------- against published runs, and at scale

@@ -26,7 +26,6 @@ sys.path.insert(0, str(ROOT / "tests"))
 from toy_project import BUILD, contents, make  # noqa: E402 (found only now)
 
 ROWS = 30_000
-MOVES = 5  # that many files change when the toy project is run with another answer
 TEXT = b"".join(b"%d 1:%d 3:0.5\n" % (i % 2, i) for i in range(1, ROWS + 1))
 
 # A data set that only this test knows, fetched from a site on this machine.
@@ -40,25 +39,6 @@ file = datasets.File("libsvm/toy", sys.argv[1], len(i), int((i % 2).sum()), data
 datasets.REGISTRY["toy"] = datasets.Dataset("toy", "a toy", 3, (file,))
 print("at work", flush=True)
 sys.exit(datasets.main(["fetch", "toy"]))
-"""
-
-# The build, in a process that is gone before the given number of steps of its publication has been taken.
-DYING = f"""
-import os, sys
-from pathlib import Path
-sys.path.insert(0, {str(BUILD.parent)!r})
-import build
-root, left = Path(sys.argv[1]), int(sys.argv[2])
-replace = os.replace
-def dying(source, place):
-    global left
-    if root / "build" not in Path(place).parents:
-        if left == 0:
-            os._exit(9)
-        left -= 1
-    replace(source, place)
-os.replace = dying
-sys.exit(build.main(["--root", str(root)]))
 """
 
 
@@ -126,27 +106,6 @@ def kill_at_random(task, folder, expected, took, rng):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
     return ("hit" if hit else "too late"), rerun(task, folder, expected)
-
-
-def kill_between_moves(task, folder, step):
-    """End the process between two moves; a run of the other notebook and a compilation must each find all or none."""
-    notebook = folder / "notebooks" / "01_toy.ipynb"
-    notebook.write_text(notebook.read_text().replace("answer = 42", "answer = 43"))
-    before, undisturbed = task.made(folder), Path(f"{folder}-undisturbed")
-    shutil.copytree(folder, undisturbed)
-    if task.run(undisturbed)[0]:
-        return "no kill", "the run does not work even undisturbed"
-    after = task.made(undisturbed)
-    killed = Task("killed", None, lambda folder: [sys.executable, "-c", DYING, str(folder), str(step)])
-    if killed.run(folder)[0] != 9:
-        return "no kill", "there were fewer moves"
-    moved = [name for name, digest in task.made(folder).items() if digest == after.get(name) != before.get(name)]
-    for options in (["--compile"], ["--only", "02"]):
-        command = [sys.executable, str(BUILD), "--root", str(folder), *options]
-        code, said = Task("again", None, lambda folder, command=command: command).run(folder)
-        if code or task.made(folder) not in (before, after):
-            return "torn", f"{options} did not put it in order: {said} {difference(task.made(folder), after)}"
-    return f"{len(moved)} had moved", rerun(task, folder, after)
 
 
 def rerun(task, folder, expected):
@@ -251,11 +210,6 @@ def main(argv=None):
                 task.prepare(folder)
                 note("SIGKILL", kill_at_random(task, folder, expected, took, rng))
                 shutil.rmtree(folder)
-            if task.name == "notebooks":
-                for step in range(MOVES):
-                    folder = place / f"moves-{step}"
-                    task.prepare(folder)
-                    note("kill between moves", kill_between_moves(task, folder, step))
             for free in (0, 40, 120):
                 note(f"disk with {free} kB left", full_disk(task, expected, free, whole=16_000))
             folder = place / f"{task.name}-twice"
