@@ -1,6 +1,8 @@
 """Reuters-21578: counts published for it, malformed entries, and every form in which a copy may lie in a folder."""
 
 import bz2
+import dataclasses
+import hashlib
 import io
 import os
 import tarfile
@@ -174,6 +176,20 @@ def test_every_form_of_a_copy_is_read(tmp_path, small, form):
     (kept,) = datasets.fetch("reuters21578")
     assert kept.parent == tmp_path / "cache" and datasets.main(["verify"]) == 0
     assert load("reuters21578").stories.equals(data.stories)
+
+
+def test_a_text_that_takes_for_ever_to_parse_is_refused_unparsed(tmp_path, small, monkeypatch):
+    text = hashlib.sha256(b"".join(small.values())).hexdigest()
+    file = dataclasses.replace(REGISTRY["reuters21578"].files[0], text=text)
+    monkeypatch.setitem(REGISTRY, "reuters21578", dataclasses.replace(REGISTRY["reuters21578"], files=(file,)))
+    path = tmp_path / "data" / "reuters21578.tar.gz"
+    path.parent.mkdir()
+    path.write_bytes(archive(small))
+    assert len(load("reuters21578", stand_in=False).stories) == 22
+    path.write_bytes(archive(small | {"reut2-021.sgm": b"<!DOCTYPE lewis>" + b"<!" * 2**20}))
+    monkeypatch.setattr(newswire, "parse", lambda text: pytest.fail("parsed"))
+    with pytest.raises(DatasetError, match="has another text: replace it with a good copy"):
+        load("reuters21578")
 
 
 def test_the_parsed_copy_is_used_and_a_damaged_one_is_not(tmp_path, small, monkeypatch):

@@ -30,6 +30,13 @@ def kept(cache):
     return sorted((cache / "fits").iterdir())
 
 
+def test_a_kept_fit_that_unpacks_to_too_much_is_made_anew(cache, monkeypatch):
+    cached_fit(MODELS[1], X, y)
+    assert svm_cache._read(*kept(cache), ["dual_coef_"]) is not None
+    monkeypatch.setattr(svm_cache, "LARGEST", 1000)
+    assert svm_cache._read(*kept(cache), ["dual_coef_"]) is None
+
+
 @pytest.mark.parametrize("model", MODELS, ids=["linear", "RBF", "LIBLINEAR"])
 def test_a_kept_fit_has_the_bits_of_the_machine(cache, model):
     rows = X if isinstance(model, LinearSVC) else dyadic(X)

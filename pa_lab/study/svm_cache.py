@@ -24,6 +24,7 @@ from pa_lab.study.datasets import cache_folder
 Matrix = np.ndarray | sp.spmatrix | sp.sparray
 KERNEL_MEMORY = 500  # MB that LIBSVM may fill with kernel values: it changes the time of a fit, and nothing else
 BLOCK = 500  # rows whose kernel values are computed at a time
+LARGEST = 2**30  # bytes that a kept fit may unpack to
 
 
 class StoredSVM(ClassifierMixin, BaseEstimator):
@@ -165,6 +166,8 @@ def _read(path, names):
     """Return the arrays of a kept fit by their names, or None if there is none or if it is damaged."""
     try:
         with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
+            if sum(part.file_size for part in saved.zip.infolist()) > LARGEST:
+                return None
             return {name: saved[name] for name in names}
     except PermissionError as error:
         _warn_once(str(path.parent), error.strerror)
