@@ -666,7 +666,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> model.partial_fit([[1.0]], ["on"], classes=["off", "on"], asked=True).predict([[3.0]]).tolist()
         ['on']
         """
-        self._validate_params()
+        self._check_changes()
         fresh = not hasattr(self, "_counts")
         X = data.read_rows(self, X, reset=fresh)
         if fresh:

@@ -20,6 +20,7 @@ def main():
         for average in (False, True):
             one_sparse_row(n_classes, average)
     one_dense_row()
+    one_row_as_people_write_it()
     blocks_of_text()
 
 
@@ -76,6 +77,33 @@ def one_dense_row():
     row("one dense row of 30, partial_fit", t["pa"] / 200 * 1e6, "µs")
     row("one dense row: SGDClassifier over partial_fit", t["sgd"] / t["pa"], "times", "wanted: over 3")
     row("one dense row: river's learn_one over partial_fit", t["river"] / t["pa"], "times")
+
+
+def one_row_as_people_write_it():
+    """One row, and its label, as an array, as a list, as text, against arrays; asking against predicting."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 30)), rng.integers(0, 2, 200)
+    rows, labels, names = X.tolist(), y.tolist(), np.where(y > 0, "on", "off").tolist()
+    model, text = PAClassifier().fit(X, y), PAClassifier().fit(X, names)
+    ask = PAClassifier(query="margin", random_state=0).fit(X, y)
+
+    def each(call):
+        return lambda: [call(i) for i in range(200)]
+
+    t = medians({
+        "arrays": each(lambda i: model.partial_fit(X[i : i + 1], y[i : i + 1])),
+        "a list for the label": each(lambda i: model.partial_fit(X[i : i + 1], [labels[i]])),
+        "text for the label": each(lambda i: text.partial_fit(X[i : i + 1], [names[i]])),
+        "a list for the row": each(lambda i: model.partial_fit([rows[i]], y[i : i + 1])),
+        "predict": each(lambda i: model.predict(X[i : i + 1])),
+        "should_query": each(lambda i: ask.should_query(X[i : i + 1])),
+        "predict, a list for the row": each(lambda i: model.predict([rows[i]])),
+    }, runs=15)  # fmt: skip
+    for name in ("a list for the label", "text for the label", "a list for the row"):
+        row(f"one row, partial_fit: {name} over arrays", t[name] / t["arrays"], "times", "wanted: at most 1.5")
+    name = "predict, a list for the row"
+    row(f"one row, {name} over an array", t[name] / t["predict"], "times", "wanted: at most 1.5")
+    row("one row, should_query over predict", t["should_query"] / t["predict"], "times", "wanted: at most 2")
 
 
 def blocks_of_text():
