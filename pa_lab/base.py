@@ -602,9 +602,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _asking(self, n=None):
         """The query rule, without draws, for a call of `fit` with ``n`` rows or for others; its memory may change."""
         budget = NO_LIMIT if self.label_budget is None else min(self.label_budget, NO_LIMIT)
-        rule = Asking(QUERIES.index(self.query), NO_DRAWS, 1.0, float(self.query_rate or 0.0), budget)
+        delta = 1.0 if self.delta == "auto" else float(self.delta)
+        rule = Asking(QUERIES.index(self.query), NO_DRAWS, delta, float(self.query_rate or 0.0), budget)
         if self.delta != "auto":
-            return rule._replace(delta=float(self.delta))
+            return rule
         if budget < len(getattr(self, "classes_", [])):
             raise ValueError(f"label_budget={budget} is below the number of classes, {len(self.classes_)}: not even "
                              "one label of each could be bought.")  # fmt: skip
@@ -678,8 +679,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         judge(asking, counts, scores, chances)
         asked, first = chances >= 0.0, int(before[N_SEEN])
         ids = first + np.flatnonzero(asked)
-        columns = zip(chances[asked].tolist(), scores[asked].tolist(), predicted[asked].tolist(), strict=True)
-        self._open = self._open | dict(zip(ids.tolist(), columns, strict=True))
+        if len(ids):
+            columns = zip(chances[asked].tolist(), scores[asked].tolist(), predicted[asked].tolist(), strict=True)
+            self._open = self._open | dict(zip(ids.tolist(), columns, strict=True))
         self._counts = counts
         notices.of_silence(self, before)
         return (asked, ids) if return_ids else asked

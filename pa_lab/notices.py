@@ -42,10 +42,10 @@ def of_idle_weights(learner, before, C):
 
 def of_silence(learner, before):
     """Warn if the threshold rule has asked for hardly a label: without labels the weights, and so the scores, stay."""
-    n, asked = (int(learner._counts[which]) for which in (N_SEEN, N_QUERIES))
-    if getattr(learner, "query", "all") != "threshold" or asked >= FEW_LABELS or asked == learner.label_budget:
+    if getattr(learner, "query", "all") != "threshold":
         return
-    if passes(N_SEEN, MANY_ROWS, before, learner._counts):
+    n, asked = (int(learner._counts[which]) for which in (N_SEEN, N_QUERIES))
+    if asked < FEW_LABELS and asked != learner.label_budget and passes(N_SEEN, MANY_ROWS, before, learner._counts):
         warn(f"query='threshold' with delta={learner.delta} asked for {asked} of {n} labels. Where all scores are "
              "beyond delta it never asks again: take query='margin', which always may, or a larger delta.",
              LostWarning)  # fmt: skip

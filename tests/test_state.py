@@ -1,6 +1,7 @@
 """A learner's weights are its state: one copy, honoured when edited, as they were after a call that fails."""
 
 import ast
+import copy
 import pickle
 import re
 import warnings
@@ -290,3 +291,23 @@ def test_defaults_are_those_that_the_documentation_gives(estimator):
         for name, value in re.findall(r"^ *(\w+) : .*default=(\S+)$", other.__doc__, re.M):
             given[name] = ast.literal_eval(value)
     assert estimator().get_params() == {name: given[name] for name in estimator().get_params()}
+
+
+# ---------------------------------------------------------------- one row as people write it
+
+
+@pytest.mark.parametrize("labels", [["off", "on"], [3, 7]], ids=str)
+def test_a_row_in_the_form_of_the_last_ones_is_not_checked_anew(labels, monkeypatch):
+    model = PAClassifier(query="margin", random_state=0).partial_fit([[1.0, 2.0]], labels[:1], classes=labels)
+    same = copy.deepcopy(model)
+    for name in ("validate_data", "column_or_1d"):
+        monkeypatch.setattr(f"pa_lab.data.{name}", lambda *_, **__: pytest.fail("checked anew"))
+    monkeypatch.setattr(type(model), "_validate_params", lambda _: pytest.fail("checked anew"))
+    for label in labels:
+        model.partial_fit([[1.5, -2]], [label], asked="free")
+        model.predict([[1, 2.5]]), model.should_query([[0.5, 0.5]])
+        model.cancel_queries()
+    monkeypatch.undo()
+    for label in labels:
+        same.partial_fit(np.array([[1.5, -2.0]]), np.array([label]), asked="free")
+    np.testing.assert_array_equal(model.coef_, same.coef_)

@@ -85,7 +85,7 @@ def one_row_as_people_write_it():
     X, y = rng.normal(size=(200, 30)), rng.integers(0, 2, 200)
     rows, labels, names = X.tolist(), y.tolist(), np.where(y > 0, "on", "off").tolist()
     model, text = PAClassifier().fit(X, y), PAClassifier().fit(X, names)
-    ask = PAClassifier(query="margin", random_state=0).fit(X, y)
+    ask = PAClassifier(query="margin", delta=0.01, random_state=0).fit(X, y)
 
     def each(call):
         return lambda: [call(i) for i in range(200)]
