@@ -6,8 +6,8 @@ try:
     from numba import njit, types
     from numba.extending import intrinsic, overload, register_jitable
 except ImportError as error:
-    warnings.warn(f"numba cannot be imported ({error}), so pa_lab runs as plain Python: the same results, hundreds of "
-                  "times slower. Install numba, or a Python version that it supports.", RuntimeWarning,
+    warnings.warn(f"numba cannot be imported ({error}), so pa_lab runs as plain Python: the same results, tens to "
+                  "hundreds of times slower. Install numba, or a Python version that it supports.", RuntimeWarning,
                   stacklevel=2)  # fmt: skip
     types = None
 

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 import pa_lab
 from pa_lab import PAClassifier
 from pa_lab.compat import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from pa_lab.study import store
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -69,7 +70,7 @@ GIVEN = {
     "kernels": {},
     "batches": {},
     "family": {},
-    "regression": {"stream": [(X[:350], X[:350, 0]), (X[350:], X[350:, 0])]},
+    "regression": {"stream": [(X[:350], X[:350, 0]), (X[350:], X[350:, 0])], "prices": 2e5 + 7e4 * X[:, 0]},
 }
 
 
@@ -90,6 +91,20 @@ def test_code_on_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
         assert names["model"].score(X, Y) > 0.9
     if page == "asking":
         assert 0 < names["model"].n_queries_ <= 500 and names["model"].score(X, Y) > 0.9
+
+
+def test_the_numbers_on_rare_classes_are_those_of_the_campaign():
+    runs = store.load_campaign("02_rare_classes")
+    runs["rows"] = runs["task"].str.extract(r"(ijcnn1, \w+ drive)")[0].fillna("newswire")
+    mean = runs[runs["average"]].groupby(["tuned", "rows", "measure", "way"])["value"].mean().unstack("way")
+    page = (DOCS / "guide" / "rare_classes.md").read_text()
+    for rows in ("ijcnn1, test drive", "ijcnn1, training drive", "newswire"):
+        for measure, name in (("f1", "F1"), ("balanced_accuracy", "balanced accuracy")):
+            values = mean.loc["C and factor", rows, measure]
+            cells = " | ".join(f"{values[way]:.3f}" for way in ("none", "price", "cost"))
+            assert f"| {rows} | {name} | {cells} |" in page
+    untuned = mean.loc["factor", "ijcnn1, test drive", "f1"]
+    assert untuned["none"] == untuned["price"] and f"{untuned['none']:.3f} to {untuned['cost']:.3f}" in page
 
 
 def test_weights_that_are_taken_over_predict_and_learn_as_before():

@@ -14,7 +14,7 @@ import pytest
 
 from pa_lab import datasets
 from pa_lab.study import newswire, store
-from pa_lab.study.datasets import REGISTRY, Dataset, File, StandInWarning, load
+from pa_lab.study.datasets import REGISTRY, Dataset, DatasetError, File, StandInWarning, load
 from pa_lab.study.standin import wire
 
 PROJECT = Path(__file__).resolve().parents[1]
