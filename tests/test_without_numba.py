@@ -55,7 +55,7 @@ def test_without_numba_the_results_are_the_same(tmp_path, blocked):
 
 def test_a_sample_of_the_tests_passes_without_numba(blocked):
     sample = ["test_growing_classes.py", "test_losses.py", "test_plain.py"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore:numba cannot be imported"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "filterwarnings=default"]
     command += [*(str(ROOT / "tests" / name) for name in sample), str(ROOT / "pa_lab" / "rules.py")]
     run = subprocess.run([*command, "-k", "not kernel"], env=blocked, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
