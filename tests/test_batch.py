@@ -270,10 +270,10 @@ def stream(n=90, d=7, seed=0):
     return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1, -1)
 
 
-def run(X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch_size=None, average=True):
+def run(X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch_size=None):
     """One pass of the compiled loop: weights, drift, counters and trace."""
     W, counts, trace = np.zeros((X.shape[1] + 1, classes)), np.zeros(N_COUNTERS, np.int64), np.zeros((len(y), 4))
-    drift = np.zeros_like(W) if average else np.empty((len(W), 0))
+    drift = np.zeros_like(W)
     asking = ASK_ALL if draws is None else ASK_ALL._replace(query=query, draws=draws)
     examples, rule = Examples(y.astype(float), np.full(len(y), 0.4), IN_ORDER, trace), make_rule(variant, epsilon)
     lanes, group = np.empty((5, classes)) if classes > 1 else None, make_group(batch_size, rule) if batch_size else None
@@ -364,7 +364,7 @@ def test_an_example_between_two_walls_counts_once(d):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         X, target = rng.standard_normal((12, d)), rng.standard_normal(12)
-        W, _, counts, steps = run(X, target, "PA-I", epsilon=0.0, batch_size=12, average=False)
+        W, _, counts, steps = run(X, target, "PA-I", epsilon=0.0, batch_size=12)
         assert counts[N_UPDATES] <= 12
         if d > 12:  # the rows are independent, so the weights tell the steps
             solved = np.linalg.lstsq(np.c_[X, np.ones(12)].T, W[:, 0])[0]
