@@ -157,7 +157,7 @@ TOPICS = (
     Topic(
         key="kernel",
         name="Kernel budgets",
-        results="05_kernel_pa",
+        results="10_few_vectors",
         rows="frontier",
         x="size",
         x_name="vectors held",
@@ -174,7 +174,7 @@ TOPICS = (
             Line(name, group, {"method": name}, name)
             for group, names in (
                 ("budget policies", ("projection", "nearest", "removal", "oldest", "smallest")),
-                ("fixed features", ("projection", "landmarks", "landmark features", "random Fourier", "Nyström")),
+                ("fixed features", ("projection", "landmarks", "landmark features", "random Fourier")),
             )
             for name in names
         ),

@@ -318,14 +318,6 @@ def legend_below(fig: Figure, ncols: int = 5) -> None:
     fig.legend(found.values(), found, loc="outside lower center", ncols=-(-len(found) // rows))
 
 
-def batch_axis(axes: Iterable[Axes], ticks: Iterable[int] = (1, 2, 4, 8, 20), **settings) -> None:
-    """Give axes a logarithmic x axis for batch sizes, and the same further settings."""
-    for ax in axes:
-        ax.set(xscale="log", **{"xlabel": "batch size B"} | settings)
-        ax.set_xticks(ticks, [str(tick) for tick in ticks])
-        ax.minorticks_off()
-
-
 def surfaces(
     axes: Iterable[Axes], model, X: np.ndarray, y: np.ndarray, seen: Sequence[int] = (10, 50, 150, 500)
 ) -> None:

@@ -8,11 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
-from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC
 
-from pa_lab.study import datasets
-from pa_lab.study.experiments import draw, split_rows, sweep
+from pa_lab.study.experiments import sweep
 from pa_lab.study.metrics import best_threshold, measures
 from pa_lab.study.svm_cache import cached_fit
 
@@ -125,58 +123,3 @@ def best(
     value = -frame[measure].fillna(np.inf) if lowest else frame[measure].fillna(-np.inf)
     rows = value.groupby([frame[name] for name in by], sort=False).idxmax()
     return frame.loc[rows].reset_index(drop=True)
-
-
-# ---------------------------------------------------------------- of notebook 05, until it is rewritten
-
-
-def validate(models: Models, options: Options, learn: Part, choose: Part, n_jobs: int = -1) -> pd.DataFrame:
-    """As `tune`, with two parts as pairs; of the measures it has ``auc``, in four digits, and the ``vectors`` kept."""
-    rows = np.split(np.arange(len(learn[1]) + len(choose[1])), [len(learn[1])])
-    X, y = np.concatenate([learn[0], choose[0]]), np.concatenate([learn[1], choose[1]])
-    return tune(models, options, X, y, [rows], _auc_and_vectors, n_jobs)
-
-
-def _auc_and_vectors(model, learn, choose):
-    auc = measures(choose[1], model.decision_function(choose[0]))["auc"]
-    return {"auc": round(auc, 4), "vectors": len(getattr(model, "support_", []))}
-
-
-def drawn(name: str, seed: int, n: int = 3000) -> list[Part]:
-    """Draw rows of a data set at random: rows to learn from, to choose by, and to test on.
-
-    Two thirds of ``n`` rows are to learn from, one third to choose by, and half as many as both are to test on; ``n``
-    is two thirds of the set if that is less. Test parts of a set are not used. Columns are divided by their largest
-    value, and then all rows by one number, so that 1 is a usual ``gamma`` of a kernel (scikit-learn's "scale").
-
-    >>> [len(y) for X, y in drawn("twonorm", seed=0)]
-    [2000, 1000, 1500]
-    """
-    data = datasets.load(name)
-    X, y = (data.X, data.y) if "X" in data else (data.X_train, data.y_train)
-    n = min(n, 2 * len(y) // 3)
-    X, y = draw(X, y, n + n // 2, seed)
-    X = MaxAbsScaler().fit_transform(X)
-    X = X.toarray() if hasattr(X, "toarray") else X
-    X = X / np.sqrt(X.var() * X.shape[1])
-    return [(X[rows], y[rows]) for rows in split_rows(len(y), [2 * n // 3, n - 2 * n // 3])]
-
-
-def tuned_scores(name: str, seed: int, models: Models, options: Options, n: int = 3000) -> list[dict]:
-    """Tune models on random rows of a data set by their AUC, and score them on other rows at the threshold tuned too.
-
-    A dict for each model: ``method``, ``setting`` and the six `pa_lab.study.metrics.measures`.
-
-    >>> from pa_lab import PAClassifier
-    >>> found = tuned_scores("twonorm", 0, {"PA-I": PAClassifier()}, {"PA-I": [{"C": 0.1}, {"C": 1.0}]}, n=600)
-    >>> found[0]["setting"], found[0]["auc"] > 0.9
-    ({'C': 1.0}, True)
-    """
-    learn, choose, test = drawn(name, seed, n)
-    found = []
-    chosen = best(validate(models, options, learn, choose, n_jobs=1), "method", "auc")
-    for case in chosen[["method", "setting"]].to_dict("records"):
-        model = fitted(models[case["method"]], case["setting"], *learn)
-        threshold = best_threshold(choose[1], model.decision_function(choose[0]))
-        found.append(case | measures(test[1], model.decision_function(test[0]), threshold))
-    return found
