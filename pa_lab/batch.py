@@ -82,15 +82,6 @@ def solve(variant, A, loss, C):
     return batch.x[TAU], batch.x[STEP], gap
 
 
-def solve_all(variant, A, loss, C):
-    """`solve` ``m`` problems of one size ``n``.
-
-    ``A`` has the shape (m, n, n), ``loss`` (m, n) and ``C`` (n,); returns ``tau`` (m, n) and the gaps (m,).
-    """
-    solved = [solve(variant, *problem, C) for problem in zip(A, loss, strict=True)]
-    return np.array([tau for tau, _, _ in solved]), np.array([gap for _, _, gap in solved])
-
-
 # ---------------------------------------------------------------- triangular systems
 
 
