@@ -159,7 +159,8 @@ def solve_inequalities(variant, n, A, L, x, s):
         gap = relative_gap(variant, n, A, x, s)
         if gap <= GAP or s[STOP, 0]:
             break
-    x[STEP, :n] = x[TAU, :n]
+    for k in range(n):  # in a slice numba would compile what words its error
+        x[STEP, k] = x[TAU, k]
     return gap
 
 
@@ -323,7 +324,8 @@ def solve_equations(variant, n, A, L, x, s):
         back_substitution(L, x, m)
         for a in range(m):
             x[TAU, s[FREE, a]] = x[MOVE, a]
-        x[STEP, :n] = x[TAU, :n]
+        for k in range(n):  # in a slice numba would compile what words its error
+            x[STEP, k] = x[TAU, k]
     else:
         solve_dependent(n, A, L, x, s)
     return 0.0

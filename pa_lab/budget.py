@@ -128,7 +128,9 @@ def own_matrices(sheets, sheet):
     ``sheet`` holds the number of the sheet in use, and whether it is shared.
     """
     if sheet[1]:
-        sheets[1 - sheet[0]] = sheets[sheet[0]]
+        old, new = sheets[sheet[0]].ravel(), sheets[1 - sheet[0]].ravel()
+        for j in range(old.shape[0]):  # in one assignment numba would compile what words its error
+            new[j] = old[j]
         sheet[0] = 1 - sheet[0]
         sheet[1] = 0
     return sheets[sheet[0]]

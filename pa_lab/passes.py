@@ -235,7 +235,10 @@ def shrink(drift, counts, fading):
     before, kept = counts[N_AVERAGED], room(fading) // 8
     if before > kept:
         counts[N_AVERAGED] = kept
-        drift /= 1.0 + entry(min(before - kept, 12 * kept), fading)
+        power = 1.0 + entry(min(before - kept, 12 * kept), fading)
+        for j in range(drift.shape[0]):
+            for k in range(drift.shape[1]):
+                drift[j, k] /= power
 
 
 def widen(weights, places, n, half):
@@ -493,4 +496,5 @@ def score_rows(rows, W, out):
             out[i, 0] = score(data, indices, indptr, base, i, w)
         else:
             score_classes(data, indices, indptr, base, i, W, lanes)
-            out[i] = lanes[4]
+            for k in range(W.shape[1]):
+                out[i, k] = lanes[4, k]
