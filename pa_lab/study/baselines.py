@@ -1,6 +1,7 @@
 """Neighbours of PA: other linear learners that read a stream once and keep one weight per feature.
 
-``online("SCW-I", C=0.5, covariance="full")`` gives one of them; the names are ``RULES``.
+``online("SCW-I", C=0.5, covariance="full")`` gives one of them; the names are ``RULES``. `choices` lists what to try
+when one is tuned.
 
 First order, which move along the row: perceptron (Rosenblatt, 1958; averaged: Freund and Schapire, 1999); ROMMA and
 its aggressive version aROMMA (Li and Long, 2002); ALMA (Gentile, 2001); OGD, gradient steps on the hinge loss
@@ -50,6 +51,21 @@ def tuning_grid(rule):
     (9, [1.0])
     """
     return [1.0] if rule.split()[0] in WITHOUT_C else [2.0**power for power in POWERS]
+
+
+def choices(rule):
+    """Return the settings to try when a rule is tuned: all of its C, and of its ``eta`` where it has one.
+
+    Of CW, which has no C, nine values of ``eta`` are tried; of SCW three with each C, and of ALMA and IELLIP three.
+
+    >>> len(choices("AROW")), len(choices("SCW-I averaged")), choices("CW")[0], choices("perceptron")
+    (9, 27, {'eta': 0.55}, [{}])
+    """
+    name = rule.split()[0]
+    some, many = (0.55, 0.75, 0.95), tuple(0.55 + 0.05 * i for i in range(9))
+    etas = {"CW": many, "SCW-I": some, "SCW-II": some, "ALMA": (0.5, 0.75, 0.9), "IELLIP": (0.1, 0.3, 0.9)}
+    powers = [{"C": C} for C in tuning_grid(rule)] if name not in WITHOUT_C else [{}]
+    return [setting | {"eta": round(eta, 2)} for setting in powers for eta in etas[name]] if name in etas else powers
 
 
 def online(rule, **settings):
