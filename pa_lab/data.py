@@ -178,7 +178,8 @@ def as_numbers(values, name):
 def at_least_two(classes, name="y"):
     """Return the classes unless there are fewer than two."""
     if len(classes) < 2:
-        raise ValueError(f"{name} must hold at least 2 classes; got {len(classes)} class: {classes!r}.")
+        advice = " Name another that may come, or wait for its first row." if name == "classes" else ""
+        raise ValueError(f"{name} must hold at least 2 classes; got {len(classes)} class: {classes!r}.{advice}")
     return classes
 
 

@@ -52,13 +52,15 @@ def test_classes_added_in_mid_stream_learn_as_if_their_columns_had_been_there(mu
     assert model.n_seen_ == 200
 
 
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"landmarks": 60}, {"budget": 300}, {"budget": 20},
-                                     {"multi_class": "ovr"}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("options", [
+    {}, {"average": True}, {"average": True, "half_life": 40.0}, {"landmarks": 60}, {"budget": 300}, {"budget": 20},
+    {"multi_class": "ovr"},
+], ids=str)  # fmt: skip
 def test_a_kernel_model_takes_new_classes_too(options):
     model = grown(KernelPAClassifier(kernel="linear", C=0.01, **options))
     assert model.classes_.tolist() == NAMES.tolist() and model.dual_coef_.shape[0] == 5
     if "budget" not in options or options["budget"] > 200:
-        linear = {name: value for name, value in options.items() if name in ("average", "multi_class")}
+        linear = {name: value for name, value in options.items() if name in ("average", "half_life", "multi_class")}
         same = grown(PAClassifier(C=0.01, fit_intercept=False, **linear))
         np.testing.assert_allclose(model.decision_function(X), same.decision_function(X), rtol=1e-6, atol=1e-8)
     assert np.mean(model.predict(X[120:]) == Y[120:]) > 0.6
