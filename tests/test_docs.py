@@ -62,6 +62,7 @@ GIVEN = {
     "asking": {
         "stream": np.split(X, 70),
         "label": lambda rows: np.where(rows[:, 0] - rows[:, 1] > 0, 1, -1),
+        "ask_a_person": lambda i: Y[i],
         "label_text": lambda rows: ["grain", "bank"] * (rows.shape[0] // 2),
     },
     "rare_classes": {"X": WIDE, "labels": (WIDE[:, 0] > 2.0).astype(int), "kinds": np.digitize(WIDE[:, 0], [0.0, 2.0])},
@@ -90,7 +91,10 @@ def test_code_on_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
         assert names["right"] > 0.9 * len(Y)
         assert names["model"].score(X, Y) > 0.9
     if page == "asking":
-        assert 0 < names["model"].n_queries_ <= 500 and names["model"].score(X, Y) > 0.9
+        model, share = names["model"], names["share"]
+        assert 150 < model.n_queries_ == len(model.paid_labels_.row) <= 200 and model.score(X, Y) > 0.9
+        assert share.low <= np.mean(Y == 1) <= share.high and names["changed"] == 0
+        assert np.mean((model.decision_function(X) >= names["cut"]) == (Y > 0)) > 0.9
 
 
 def test_the_numbers_on_rare_classes_are_those_of_the_campaign():
@@ -135,7 +139,7 @@ def test_the_labelling_loop_of_the_readme_spends_its_budget_and_no_more(form):
     names = {"PAClassifier": PAClassifier, "rows": form(X)}
     names["ask_a_person"] = lambda i: asked.append(i) or int(Y[i] > 0)
     exec(code.replace("label_budget=200", "label_budget=100, random_state=0"), names)
-    assert len(asked) == names["model"].n_queries_ <= 100
+    assert len(asked) == names["model"].n_queries_ == 100
     assert names["model"].score(X, (Y > 0).astype(int)) > 0.8
 
 
