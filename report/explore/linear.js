@@ -1,4 +1,4 @@
-// The linear learner: the loop `learn_two` of pa_lab, one example at a time.
+// The linear learner: the loop `learn` of pa_lab, one example at a time.
 
 import { direction, isMistake, lossOf, queryProbability, step } from "./rules.js";
 
@@ -6,13 +6,14 @@ import { direction, isMistake, lossOf, queryProbability, step } from "./rules.js
 export class Counter {
   constructor({ query = "all", delta = 1, rate = 0, labelBudget = Infinity } = {}) {
     Object.assign(this, { query, delta, rate, labelBudget });
-    this.seen = this.updates = this.mistakes = this.queries = 0;
+    this.seen = this.counted = this.updates = this.mistakes = this.queries = 0;
   }
 
   /** Count an example with score p and say whether its label is asked for; `draw` is uniform in [0, 1). */
   asks(p, draw) {
     this.seen += 1;
     if (this.queries >= this.labelBudget) return false;
+    this.counted += 1; // in the mean, which ends with the last label that could be asked for
     if (this.query !== "all" && draw >= queryProbability(this.query, p, this.delta, this.rate)) return false;
     this.queries += 1;
     return true;
@@ -63,13 +64,13 @@ export class LinearPA extends Counter {
     for (let j = 0; j <= x.length; j++) {
       const change = amount * (j < x.length ? x[j] : this.one);
       this.w[j] += change;
-      this.drift[j] += (this.seen - 1) * change;
+      this.drift[j] += (this.counted - 1) * change;
     }
   }
 
-  /** Mean of the weights after each example: w - drift / T, with drift = sum (t - 1) (w_{t+1} - w_t). */
+  /** Mean of the weights after each example that counts: w - drift / T, with drift = sum (t - 1) (w_{t+1} - w_t). */
   averaged() {
-    return this.w.map((value, j) => value - this.drift[j] / Math.max(this.seen, 1));
+    return this.w.map((value, j) => value - this.drift[j] / Math.max(this.counted, 1));
   }
 }
 
