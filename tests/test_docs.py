@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import json
 import os
 import pkgutil
 import re
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import sklearn.linear_model
 from scipy.sparse import csr_array
+from sklearn.metrics import average_precision_score
 
 import pa_lab
 from pa_lab import PAClassifier
@@ -130,6 +132,20 @@ def test_the_newswire_example_of_the_readme_runs_as_it_stands(tmp_path):
     run = subprocess.run(command, env=os.environ | small, capture_output=True, text=True, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert re.fullmatch(r"(story +\d+: [01]\.\d{3} right before learning\n)+", run.stdout)
+
+
+def test_the_guide_on_rare_and_late_labels_runs_as_it_stands_and_ranks_as_stored(monkeypatch):
+    folder = Path(os.environ.get("PA_LAB_DATA") or ROOT.parent / "shared" / "data")
+    if not (folder / "libsvm").exists():
+        pytest.skip("no ijcnn1: set PA_LAB_DATA")
+    monkeypatch.setenv("PA_LAB_DATA", str(folder.resolve()))
+    stored = json.loads((ROOT / "report/results/09_real_streams.json").read_text())["values"]["monday"]
+    names = {}
+    for code in code_of(DOCS / "guide" / "streams.md"):
+        exec(code, names)
+    half = len(names["y"]) // 2
+    found = average_precision_score(names["y"][half:] > 0, names["scores"][half:])
+    assert found == pytest.approx(stored["snippet"], rel=1e-4) and found > stored["sgd"]
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "CSR"])

@@ -12,6 +12,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from pa_lab import KernelPAClassifier, PAClassifier
 from pa_lab.study import store, streams
+from pa_lab.study.experiments import progressive
 from pa_lab.study.standin import drifting
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -28,7 +29,7 @@ def stream():
 
 def test_a_block_is_scored_before_it_is_learned(stream):
     X, y = stream
-    decision = streams.read_in_blocks(PAClassifier(C=0.1), X, y, block=700)
+    decision = progressive(PAClassifier(C=0.1), X, y, every=700, arrives=np.arange(len(y)))
     assert not decision[:700].any()
     for start in (700, 1400, 2100, 2800):
         model = PAClassifier(C=0.1).fit(X[:start], y[:start])
@@ -37,9 +38,26 @@ def test_a_block_is_scored_before_it_is_learned(stream):
 
 def test_a_model_without_decision_function_is_scored_by_its_probabilities(stream):
     X, y = sparse.csr_matrix(np.abs(stream[0])), stream[1]
-    decision = streams.read_in_blocks(MultinomialNB(), X, y, block=1000)
+    decision = progressive(MultinomialNB(), X, y, every=1000, arrives=np.arange(len(y)))
     model = MultinomialNB().fit(X[:2000], y[:2000])
     assert np.array_equal(decision[2000:] > 0, model.predict(X[2000:]) == 1)
+
+
+def test_late_labels_are_learnt_in_the_order_in_which_they_arrive(stream):
+    """Against a loop over rows, with several rows at one time and some labels overtaking others."""
+    X, y = stream[0][:200], stream[1][:200]
+    times = np.arange(200) // 3
+    arrives = times + np.random.default_rng(1).integers(0, 40, 200)
+    decision = progressive(PAClassifier(C=0.1), X, y, every=1, arrives=arrives, times=times)
+    model, order, done = PAClassifier(C=0.1), np.argsort(arrives, kind="stable"), 0
+    for t in range(200):
+        while arrives[order[done]] < times[t]:
+            model.partial_fit(X[[order[done]]], y[[order[done]]], classes=[-1, 1])
+            done += 1
+        assert decision[t] == pytest.approx(model.decision_function(X[[t]])[0] if done else 0.0, abs=1e-12)
+    assert 100 < done < 200
+    with pytest.raises(ValueError, match="no label may arrive before its row"):
+        progressive(PAClassifier(), X, y, arrives=times - 1, times=times)
 
 
 def test_weights_before_a_row_are_those_of_the_rows_until_then(stream):
@@ -86,13 +104,30 @@ def test_a_large_cap_forgets_faster(stream):
     assert np.isnan(streams.half_life(np.zeros_like(X), X, y))
 
 
-def test_a_refitted_model_knows_the_last_rows_whose_labels_have_come(stream):
-    X, y = stream
-    decision = streams.refitted(X, y, window=400, every=50, delay=30)
-    assert not decision[:430].any()
-    model = LogisticRegression(C=10.0, solver="newton-cholesky").fit(X[600:1000], y[600:1000])
-    np.testing.assert_allclose(decision[1030:1080], model.decision_function(X[1030:1080]))
-    assert (streams.refitted(X[:60], np.ones(60), window=20, every=10)[20:] == 1).all()
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_refitted_model_knows_the_last_rows_whose_labels_have_come(stream, form):
+    (X, y), passes = stream, {"C": 0.1, "max_iter": 3, "shuffle": True, "random_state": 0}
+    for model in (LogisticRegression(C=10.0, solver="newton-cholesky"), PAClassifier(**passes)):
+        refitted = streams.Refitted(model, window=400, every=50)
+        decision = progressive(refitted, form(X), y, 50, np.arange(len(y)) + 30)
+        for start in (100, 1050):  # it starts with what there is
+            last = slice(max(0, start - 30 - 400), start - 30)
+            expected = clone(model).fit(form(X[last]), y[last]).decision_function(X[start : start + 50])
+            np.testing.assert_allclose(decision[start : start + 50], expected, rtol=1e-6)
+        assert np.array_equal(refitted.predict(X[:9]) > 0, refitted.decision_function(X[:9]) > 0)
+    alone = streams.Refitted(PAClassifier()).partial_fit(X[:20], np.ones(20, int))
+    assert (alone.predict(X[:3]) == 1).all() and not alone.decision_function(X[:3]).any()
+
+
+def test_every_learner_has_a_score_where_its_setting_is_chosen():
+    """A kernel learner learns from the first label on; far from its vectors its score is 0."""
+    for name in ("ijcnn1", "electricity", "newswire"):
+        tried = store.load_campaign(f"09_{name}")
+        kernel = tried["learner"].str.startswith("kernel")
+        assert not tried[~kernel]["silent"].any() and (tried["silent"] < 0.1).all()
+        rows = tried.groupby(["case", "delay"])
+        assert (rows["share"].nunique() == 1).all()  # the same rows for each
+        assert (rows["learner"].nunique() == tried["learner"].nunique()).all() and tried["learner"].nunique() >= 9
 
 
 @needs_data
@@ -155,7 +190,8 @@ def test_ways_of_predicting_a_stream(stream, monkeypatch):
     assert late_by_two["error"] == streams.errors(np.r_[[y[0]] * 3, y[:-3]], y)["error"]
     votes = np.array([y[max(0, t - 100) : t].sum() for t in range(len(y))])
     assert streams.rival("any", "majority", window=100)["error"] == streams.errors(votes, y)["error"]
-    refitted = streams.refitted(X, y, 300, 250, 10)
+    model = streams.Refitted(LogisticRegression(C=10.0, solver="newton-cholesky"), 300, 250)
+    refitted = progressive(model, X, y, 250, np.arange(len(y)) + 10)
     assert streams.rival("any", "refitted", window=300, delay=10)["error"] == streams.errors(refitted, y)["error"]
     found = streams.linear("any", 0.1, "average", 3)
     assert found["early"] == streams.errors(streams.decisions(X, y, 0.1, "average", 3), y)["early"]

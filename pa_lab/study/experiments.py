@@ -324,30 +324,74 @@ def tuned_fits(
 # ---------------------------------------------------------------- along a stream
 
 
-def progressive(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray, every: int = 500) -> pd.DataFrame:
-    """Test, then train: feed the rows in order and return the counters as the stream goes by.
+def progressive(
+    model: BaseEstimator,
+    X: Matrix,
+    y: np.ndarray,
+    every: int = 500,
+    arrives: Sequence | None = None,
+    times: Sequence | None = None,
+) -> pd.DataFrame | np.ndarray:
+    """Test, then train: feed the rows in order and return the counters as the stream goes by, or the scores.
+
+    With ``arrives`` the labels come late. A block of ``every`` rows is scored with what had arrived before the time of
+    its first row, and answers are learnt in the order in which they arrive.
 
     Parameters
     ----------
-    model : PAClassifier or PARegressor
-        It learns through ``partial_fit``. Its own counters are read, so each mistake was made before its update.
+    model : estimator with ``partial_fit``
+        Without ``arrives`` a PAClassifier or PARegressor, whose own counters are read: each mistake was made before its
+        update. With ``arrives`` a classifier; without ``decision_function`` its score is the difference of the
+        logarithms of the two joint probabilities.
     X, y : arrays of shape (n, d) and (n,)
     every : int, default=500
-        Rows between two readings.
+        Rows between two readings; 1 is row by row.
+    arrives : array of shape (n,), optional
+        When the label of each row arrives, not before the time of the row. ``times`` itself is a label at once.
+    times : array of shape (n,), optional
+        The time of each row, rising; their numbers if there is none.
 
     Returns
     -------
-    DataFrame
-        Columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the end.
+    DataFrame or array of shape (n,)
+        Columns ``seen``, ``mistakes``, ``updates`` and ``queries``; one row per reading and one at the end. With
+        ``arrives`` the score of each row, 0 while no label had come.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0], [2.0], [-1.0]]), np.array([1, 1, -1])
+    >>> progressive(PAClassifier(fit_intercept=False), X, y, every=1, arrives=[0, 1, 2])
+    array([ 0.,  2., -1.])
     """
     if not every >= 1:
         raise ValueError(f"every must be at least 1 row; got {every!r}.")
-    options = {"classes": np.unique(y)} if hasattr(model, "decision_function") else {}
+    options = {} if isinstance(model, PARegressor) else {"classes": np.unique(y)}
+    if arrives is not None:
+        return _scores_on_the_way(model, X, y, every, np.asarray(arrives), times, options)
     rows = []
     for start in range(0, X.shape[0], every):
         model.partial_fit(X[start : start + every], y[start : start + every], **options)
         rows.append((model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_queries_))
     return pd.DataFrame(rows, columns=["seen", "mistakes", "updates", "queries"])
+
+
+def _scores_on_the_way(model, X, y, every, arrives, times, options):
+    """Return the score of each row by a model that learns labels as they arrive."""
+    times = np.arange(len(y)) if times is None else np.asarray(times)
+    if len(arrives) != len(y) or (arrives < times).any():
+        raise ValueError("arrives must hold a time for each row, and no label may arrive before its row.")
+    order, scores, done = np.argsort(arrives, kind="stable"), np.zeros(len(y)), 0
+    sooner = np.searchsorted(arrives[order], times, side="left")  # how many labels came before the time of each row
+    for start in range(0, len(y), every):
+        new, rows = order[done : sooner[start]], slice(start, start + every)
+        if len(new):
+            model.partial_fit(X[new], y[new], **options)
+            done = sooner[start]
+        if done and hasattr(model, "decision_function"):
+            scores[rows] = model.decision_function(X[rows])
+        elif done:
+            scores[rows] = np.diff(model.predict_joint_log_proba(X[rows])).ravel()
+    return scores
 
 
 def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.DataFrame:

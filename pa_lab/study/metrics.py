@@ -96,6 +96,31 @@ def trivial(y: np.ndarray) -> dict[str, dict[str, float]]:
     return found
 
 
+def recall_of_alarms(y: np.ndarray, decision: np.ndarray, alarms: int = 2, window: int = 1000) -> float:
+    """Return the share of positive rows found by so many alarms per hundred rows: the highest scores of each window.
+
+    Parameters
+    ----------
+    y, decision : arrays of shape (n,)
+        Labels in {-1, +1} and scores, in the order of the stream.
+    alarms : int, default=2
+        Alarms per hundred rows.
+    window : int, default=1000
+        Rows among which the alarms go to the highest scores.
+
+    Examples
+    --------
+    >>> recall_of_alarms(np.array([1, -1, -1, 1]), np.array([3.0, 2.0, 1.0, 0.0]), alarms=50, window=4)
+    0.5
+    """
+    found = 0
+    for start in range(0, len(y), window):
+        rows = slice(start, start + window)
+        top = np.argsort(-decision[rows], kind="stable")[: round(alarms * len(y[rows]) / 100)]
+        found += np.count_nonzero(y[rows][top] > 0)
+    return float(found / np.count_nonzero(y > 0))
+
+
 def best_threshold(y: np.ndarray, decision: np.ndarray) -> float:
     """Return the threshold with the highest F1 on these rows, half-way between two neighbouring scores.
 

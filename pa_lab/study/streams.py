@@ -9,44 +9,14 @@ from time import process_time
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from pa_lab.kernel import KernelPAClassifier
 from pa_lab.linear import PAClassifier
 from pa_lab.study import datasets, newswire
-from pa_lab.study.experiments import peak_memory, timed, trace
-
-
-def read_in_blocks(model: BaseEstimator, X: np.ndarray | sp.csr_matrix, y: np.ndarray, block: int = 1000) -> np.ndarray:
-    """Score each block before its labels are known, then learn it; return the scores, 0 in the first block.
-
-    Parameters
-    ----------
-    model : estimator with ``partial_fit``
-        Without ``decision_function`` the score is the difference of the logarithms of the two joint probabilities.
-    X, y : matrix of shape (n, d) and array of shape (n,)
-    block : int, default=1000
-        Rows in a block.
-
-    Examples
-    --------
-    >>> from pa_lab import PAClassifier
-    >>> X, y = np.array([[1.0], [2.0], [-1.0]]), np.array([1, 1, -1])
-    >>> read_in_blocks(PAClassifier(fit_intercept=False), X, y, block=1)
-    array([ 0.,  2., -1.])
-    """
-    decision = np.zeros(len(y))
-    for start in range(0, len(y), block):
-        now = slice(start, start + block)
-        if start:
-            if hasattr(model, "decision_function"):
-                decision[now] = model.decision_function(X[now])
-            else:
-                decision[now] = np.diff(model.predict_joint_log_proba(X[now])).ravel()
-        model.partial_fit(X[now], y[now], classes=[-1, 1])
-    return decision
+from pa_lab.study.experiments import peak_memory, progressive, timed, trace
 
 
 @cache
@@ -203,17 +173,20 @@ def rival(stream: str, method: str, window: int, delay: int = 0) -> dict:
     Parameters
     ----------
     stream : str
-    method : {"no change", "majority", "refitted"}
+    method : {"no change", "majority", "refitted", "PA refitted"}
         The majority of the last labels that have come, which is "no change" in a window of 1; or a logistic regression,
-        `refitted` every 250 rows.
+        or averaged PA-I with ten shuffled passes, `Refitted` every 250 rows.
     window : int
         How many of the last rows.
     delay : int, default=0
         Rows after which a label arrives.
     """
     X, y = prepared(stream)
-    if method == "refitted":
-        return judged(refitted(X, y, window, every=250, delay=delay), y)
+    models = {"refitted": LogisticRegression(C=10.0, solver="newton-cholesky")}
+    models["PA refitted"] = PAClassifier(C=1.0, average=True, max_iter=10, shuffle=True, random_state=0)
+    if method in models:
+        model = Refitted(models[method], window, every=250)
+        return judged(progressive(model, X, y, 250, np.arange(len(y)) + delay), y)
     return judged(votes(late(y, 1 + delay), window), y)
 
 
@@ -287,32 +260,63 @@ def reading_cost(models: dict[str, BaseEstimator], topic: str = "acq", block: in
     return pd.DataFrame(rows)
 
 
-def refitted(X: np.ndarray, y: np.ndarray, window: int, every: int = 100, delay: int = 0) -> np.ndarray:
-    """Return the decisions of a logistic regression that is refitted, every so many rows, to the last labelled rows.
+class Refitted(ClassifierMixin, BaseEstimator):
+    """A classifier that is fitted anew, every so many rows, to the last rows it was given.
 
     Parameters
     ----------
-    X, y : arrays of shape (n, d) and (n,)
-        The stream; labels -1 and +1.
-    window : int
-        Rows to fit to. While there are not so many the decision is 0.
-    every : int, default=100
-        Rows between two fits.
-    delay : int, default=0
-        Rows after which a label arrives.
+    model : classifier
+        Any of scikit-learn's. Several passes over the window are its own ``max_iter`` and ``shuffle``.
+    window : int, default=10,000
+        Rows to keep. While there are fewer, it is fitted to what there is, as soon as both classes are.
+    every : int, default=1000
+        Rows between two fits; fewer at the start, when a fit waits until the rows have doubled.
 
     Examples
     --------
-    >>> X, y = np.array([[0.0], [2.0]] * 20), np.array([-1, 1] * 20)
-    >>> np.sign(refitted(X, y, window=10, every=10)).astype(int).tolist()[8:14]
-    [0, 0, -1, 1, -1, 1]
+    >>> model = Refitted(PAClassifier(max_iter=5, shuffle=True, random_state=0), window=100, every=10)
+    >>> model.partial_fit(np.array([[0.0], [2.0]] * 20), np.array([-1, 1] * 20)).predict([[3.0]]).tolist()
+    [1]
     """
-    decision = np.zeros(len(y))
-    for start in range(window + delay, len(y), every):
-        last, rows = slice(start - delay - window, start - delay), slice(start, start + every)
-        if np.abs(y[last].sum()) == window:  # one label only
-            decision[rows] = y[last][0]
-        else:
-            model = LogisticRegression(C=10.0, solver="newton-cholesky").fit(X[last], y[last])
-            decision[rows] = model.decision_function(X[rows])
-    return decision
+
+    def __init__(self, model, window=10_000, every=1000):
+        self.model, self.window, self.every = model, window, every
+
+    def partial_fit(self, X, y, classes=None):
+        """Keep the last rows; fit to them if enough are new."""
+        if not hasattr(self, "rows_"):
+            self.rows_, self.labels_, self.new_, self.model_, self.classes_ = X[:0], y[:0], 0, None, classes
+        stack = sp.vstack if sp.issparse(X) else np.concatenate
+        self.rows_ = stack([self.rows_, X])[-self.window :]
+        self.labels_ = np.concatenate([self.labels_, y])[-self.window :]
+        self.new_ += len(y)
+        if self.new_ >= min(self.every, len(self.labels_) / 2) and len(np.unique(self.labels_)) > 1:
+            self.model_, self.new_ = clone(self.model).fit(self.rows_, self.labels_), 0
+        return self
+
+    def decision_function(self, X):
+        """Return the scores of rows, 0 before the first fit."""
+        return np.zeros(X.shape[0]) if self.model_ is None else self.model_.decision_function(X)
+
+    def predict(self, X):
+        """Predict a label for each row, that of the score or, before the first fit, of the majority."""
+        if self.model_ is not None:
+            return self.model_.predict(X)
+        labels, counts = np.unique(self.labels_, return_counts=True)
+        return np.full(np.shape(X)[0], labels[np.argmax(counts)])
+
+
+class LastLabels(BaseEstimator):
+    """The rule that looks at no row: its score is the mean of the last labels, which with one is to repeat the last."""
+
+    def __init__(self, rows=1):
+        self.rows = rows
+
+    def partial_fit(self, X, y, classes=None):
+        """Keep the last labels."""
+        self.labels_ = np.append(getattr(self, "labels_", y[:0]), y)[-self.rows :]
+        return self
+
+    def decision_function(self, X):
+        """Return the same score for all rows."""
+        return np.full(X.shape[0], self.labels_.mean())
