@@ -64,7 +64,7 @@ def headline(results):
     cells = [[name, spread(scored[method], "auc"), duration(seconds[method])] for name, method in rows]
     note = f"""
 AUC on the test part: mean ± standard deviation over shuffles of the training rows
-({linear["n_shuffles"]}; kernel: {kernel["n_shuffles"]}). C is tuned on training rows, by AUC. Times are of one machine.
+({linear["n_orders"]}; kernel: {kernel["n_shuffles"]}). C is tuned on training rows, by AUC. Times are of one machine.
 """
     return table(["method", "AUC", "time to train"], cells) + note
 

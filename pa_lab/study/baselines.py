@@ -42,21 +42,12 @@ POWERS = tuple(range(-14, 3, 2))
 PASSIVE = 1.0, 0.0, 0.0
 
 
-def tuning_grid(rule):
-    """Return the values to try for the ``C`` of a rule, here or in `PAClassifier`: for all the same nine.
+def choices(rule, powers=POWERS):
+    """Return the settings to try when a rule is tuned, here or in `PAClassifier`: for all the same values of ``C``.
 
-    They are the powers of 4 from 2^-14 to 2^2. A rule without C has one entry. The name may say more after the rule.
-
-    >>> len(tuning_grid("AROW")), tuning_grid("PA averaged")
-    (9, [1.0])
-    """
-    return [1.0] if rule.split()[0] in WITHOUT_C else [2.0**power for power in POWERS]
-
-
-def choices(rule):
-    """Return the settings to try when a rule is tuned: all of its C, and of its ``eta`` where it has one.
-
-    Of CW, which has no C, nine values of ``eta`` are tried; of SCW three with each C, and of ALMA and IELLIP three.
+    They are nine powers of 4, from 2^-14 to 2^2, or your powers of 2, and for each some values of ``eta`` where the
+    rule has one: three for SCW, ALMA and IELLIP, nine for CW. A rule without parameters has one setting. The name may
+    say more after the rule.
 
     >>> len(choices("AROW")), len(choices("SCW-I averaged")), choices("CW")[0], choices("perceptron")
     (9, 27, {'eta': 0.55}, [{}])
@@ -64,8 +55,8 @@ def choices(rule):
     name = rule.split()[0]
     some, many = (0.55, 0.75, 0.95), tuple(0.55 + 0.05 * i for i in range(9))
     etas = {"CW": many, "SCW-I": some, "SCW-II": some, "ALMA": (0.5, 0.75, 0.9), "IELLIP": (0.1, 0.3, 0.9)}
-    powers = [{"C": C} for C in tuning_grid(rule)] if name not in WITHOUT_C else [{}]
-    return [setting | {"eta": round(eta, 2)} for setting in powers for eta in etas[name]] if name in etas else powers
+    caps = [{"C": 2.0**power} for power in powers] if name not in WITHOUT_C else [{}]
+    return [setting | {"eta": round(eta, 2)} for setting in caps for eta in etas[name]] if name in etas else caps
 
 
 def online(rule, **settings):

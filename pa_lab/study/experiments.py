@@ -29,7 +29,6 @@ from pa_lab import PAClassifier, PARegressor
 from pa_lab.notices import LostWarning
 from pa_lab.study import store
 from pa_lab.study.metrics import best_threshold, measures
-from pa_lab.study.standin import misfire_blocks
 from pa_lab.study.svm_cache import cached_fit, dyadic  # noqa: F401 (part of this interface)
 
 Matrix = np.ndarray | sp.spmatrix | sp.sparray
@@ -282,42 +281,43 @@ def draw(X: Matrix, y: np.ndarray, n: int, seed: int | Sequence[int]) -> tuple[M
     return X[rows], y[rows]
 
 
-# ---------------------------------------------------------------- of notebook 03, until it is rewritten
+# ---------------------------------------------------------------- tuning, one model at a time
 
 
 def tuned_fits(
-    model: BaseEstimator, values: Sequence[float], X: Matrix, y: np.ndarray, X_check: Matrix, y_check: np.ndarray
+    model: BaseEstimator, settings: Sequence[dict], X: Matrix, y: np.ndarray, X_check: Matrix, y_check: np.ndarray
 ) -> pd.DataFrame:
-    """Fit a linear model with each value of ``C`` and score it on other rows, at the threshold with the best F1 there.
+    """Fit a linear model with each setting and score it on other rows, at the threshold with the best F1 there.
 
     Parameters
     ----------
     model : estimator
-        With the parameter ``C`` and, once fitted, ``coef_``.
-    values : sequence of float
-        Values of ``C``.
+        With ``coef_`` once it is fitted.
+    settings : sequence of dict
+        Parameters to try.
     X, y : arrays of shape (n, d) and (n,)
         Rows to learn.
     X_check, y_check : arrays of shape (m, d) and (m,)
-        Rows to choose ``C`` and the threshold by.
+        Rows to choose the setting and the threshold by.
 
     Returns
     -------
     DataFrame
-        A row for each value: ``C``, the fitted ``model``, its ``threshold`` and the six `measures`.
+        A row for each setting: its parameters, the fitted ``model``, its ``threshold`` and the six `measures`.
 
     Examples
     --------
     >>> X, y = np.array([[-2.0], [1.0]]), np.array([-1, 1])
-    >>> tuned_fits(PAClassifier(), [0.1, 1.0], X, y, X, y)[["C", "f1"]].values.tolist()
+    >>> tuned_fits(PAClassifier(), [{"C": 0.1}, {"C": 1.0}], X, y, X, y)[["C", "f1"]].values.tolist()
     [[0.1, 1.0], [1.0, 1.0]]
     """
     rows = []
-    for C in values:
-        fitted = clone(model).set_params(C=C).fit(X, y)
+    for setting in settings:
+        fitted = clone(model).set_params(**setting).fit(X, y)
         decision = decision_values(fitted, X_check)
         threshold = best_threshold(y_check, decision)
-        rows.append({"C": C, "model": fitted, "threshold": threshold} | measures(y_check, decision, threshold))
+        found = {"model": fitted, "threshold": threshold} | measures(y_check, decision, threshold)
+        rows.append(setting | found)
     return pd.DataFrame(rows)
 
 
@@ -549,40 +549,6 @@ def least_seconds(run: Callable[[], object], repeat: int) -> float:
     True
     """
     return min(timeit.repeat(run, number=1, repeat=repeat, timer=time.process_time))
-
-
-def stream_cost(marks: Sequence[int], seed: int = 0) -> pd.DataFrame:
-    """Learn a generated stream with PA-I, block by block, and return what it costs.
-
-    Call it through `in_new_process` to measure the stream alone.
-
-    Parameters
-    ----------
-    marks : sequence of int
-        Numbers of rows after which to take a reading, at least a block of 50,000 apart. The last is the length of the
-        stream.
-    seed : int, default=0
-        Seed of the stream (`pa_lab.study.standin.misfire_blocks`).
-
-    Returns
-    -------
-    DataFrame
-        Columns ``seen``; ``learning`` and ``total``, seconds of processor time so far without and with generating the
-        rows; ``peak_mb``, the most memory this process ever held.
-    """
-
-    for X, y in misfire_blocks(200_000, block_rows=50_000, seed=seed + 1):
-        PAClassifier(C=0.1).fit(X, y)  # warm-up: pay once for what does not depend on the rows
-    model, learning, rows = PAClassifier(C=0.1), 0.0, []
-    start = time.process_time()
-    for X, y in misfire_blocks(marks[-1], block_rows=50_000, seed=seed):
-        before = time.process_time()
-        model.partial_fit(X, y, classes=[-1, 1])
-        now = time.process_time()
-        learning += now - before
-        if model.n_seen_ >= marks[len(rows)]:
-            rows.append((model.n_seen_, learning, now - start, peak_memory()))
-    return pd.DataFrame(rows, columns=["seen", "learning", "total", "peak_mb"])
 
 
 def in_new_process(function: Callable, *args):

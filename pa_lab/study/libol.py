@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-from pa_lab.linear import PAClassifier
-from pa_lab.study.baselines import OnlineClassifier
 from pa_lab.study.published import load_table
 
 RAND_MAX = np.uint64(2**15 - 1)
@@ -42,7 +40,8 @@ def libol_order(seed, n):
 def libol_run(model, X, y):
     """Run a learner once over rows in order, as LIBOL would, and return its mistakes and its updates.
 
-    >>> libol_run(OnlineClassifier("perceptron", fit_intercept=False), np.array([[1.0], [1.0]]), np.array([1, -1]))
+    >>> from pa_lab.study.baselines import online
+    >>> libol_run(online("perceptron", fit_intercept=False), np.array([[1.0], [1.0]]), np.array([1, -1]))
     (1, 1)
     """
     if getattr(model, "rule", None) in MISTAKES_ONLY:
@@ -103,15 +102,3 @@ def beside_printed(runs):
 
 
 QUANTITIES = {"mistake_rate": 1e-3, "mistake_rate_std": 1e-3, "updates": 0.1, "updates_std": 0.1}  # last digit printed
-
-
-def against_printed(X, y):
-    """Return the mistake rates and updates that the manual prints for four learners, and those of `libol_runs`."""
-    plain = {"fit_intercept": False}
-    learners = {"PA": PAClassifier("PA", **plain), "PA-I": PAClassifier("PA-I", C=1 / 4, **plain)}
-    learners |= {"PA-II": PAClassifier("PA-II", C=1 / 16, **plain)}
-    learners |= {"perceptron": OnlineClassifier("perceptron", **plain)}
-    printed = load_table("libol_table3_ijcnn1").drop(columns="note").set_index(["model", "quantity"])
-    ours = libol_runs(learners, X, y).melt(["model", "seed"], var_name="quantity")
-    ours = ours.groupby(["model", "quantity"])["value"].agg(["mean", "std"])
-    return printed.add_suffix(", printed").join(ours.add_suffix(", ours"))

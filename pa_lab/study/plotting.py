@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sklearn.metrics import RocCurveDisplay
 
 WIDTH, HALF = 6.3, 3.1  # inches: the report's column, and half of it
 
@@ -281,32 +280,6 @@ def _label_outer(axes, per_row, every_y=False):
             ax.tick_params(labelbottom=True)
         if i % columns and not every_y:
             ax.set_ylabel("")
-
-
-def roc(y: np.ndarray, decisions: dict[str, np.ndarray], **axis) -> tuple[Figure, Axes]:
-    """Draw a receiver operating characteristic for each of several decisions, and return the figure and its axes.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Labels in {-1, +1}.
-    decisions : dict of str to array of shape (n,)
-        Decision values, by their name in the legend.
-    **axis
-        Settings of the axes, such as ``xlabel="false alarms (share)"``.
-
-    Examples
-    --------
-    >>> fig, ax = roc(np.array([-1, 1]), {"scores": np.array([-0.5, 2.0])})
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['scores (AUC = 1.00)']
-    >>> plt.close(fig)
-    """
-    fig, ax = plt.subplots(figsize=(0.55 * WIDTH, 2.9))
-    for name, decision in decisions.items():
-        RocCurveDisplay.from_predictions(y, decision, name=name, ax=ax)
-    ax.set(**axis)
-    return fig, ax
 
 
 def legend_below(fig: Figure, ncols: int = 5) -> None:
