@@ -53,7 +53,7 @@ peers: $(STAMP)
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r tests/bench/requirements.txt || \
 		echo "other learners could not be installed: the tests that need them are skipped"
 
-bench: $(STAMP)  ## Measure speed against other implementations
+bench: peers  ## Measure speed against other implementations
 	@$(PY) tests/bench/bench.py
 
 faults: $(STAMP)  ## Kill, fill the disk and run twice at once; a rerun must not tell

@@ -1,6 +1,6 @@
 """Published tables as they were printed, and how figures computed again compare with them.
 
-`published_protocol` computes the figures of Ezukwoke and Zareian (2019), `published_claims` tests what they say.
+Notebook 08 computes the figures of Ezukwoke and Zareian (2019) again, `published_claims` tests what they say.
 """
 
 from pathlib import Path
@@ -54,8 +54,7 @@ def compare_with_printed(runs: pd.DataFrame, tolerance: float = 0.02) -> pd.Data
     Parameters
     ----------
     runs : DataFrame
-        Columns ``KEY`` and ``value``, as from `published_protocol.run_protocol` and `run_svm`; many rows per figure
-        for the active learner, one per seed.
+        Columns ``KEY`` and ``value``, with many rows per figure for the active learner, one per seed.
     tolerance : float, default=0.02
         Largest difference at which a deterministic score counts as reproduced. Counts must be equal.
 
