@@ -84,9 +84,13 @@ def refuse_containers(X):
 
 def refuse_text(X):
     """Raise if X holds text, such as the strings that a kernel of strings compares."""
-    first = np.ravel(np.asarray(X, dtype=object))[:1] if isinstance(X, list | tuple | np.ndarray) else ()
-    if any(isinstance(value, str | bytes) for value in first):
-        raise ValueError(f"X holds text ({first[0]!r}): turn it into numbers, for example with TfidfVectorizer. For a "
+    first = X
+    while isinstance(first, list | tuple) and first:
+        first = first[0]
+    if isinstance(first, np.ndarray) and first.size and first.dtype.kind in "OSU":
+        first = first.flat[0]
+    if isinstance(first, str | bytes):
+        raise ValueError(f"X holds text ({first!r}): turn it into numbers, for example with TfidfVectorizer. For a "
                          "kernel of texts pass their numbers, np.arange(len(texts))[:, None], and let the kernel look "
                          "them up.")  # fmt: skip
 
