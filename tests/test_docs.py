@@ -146,6 +146,8 @@ def test_the_guide_on_rare_and_late_labels_runs_as_it_stands_and_ranks_as_stored
     half = len(names["y"]) // 2
     found = average_precision_score(names["y"][half:] > 0, names["scores"][half:])
     assert found == pytest.approx(stored["snippet"], rel=1e-4) and found > stored["sgd"]
+    page = (DOCS / "guide" / "streams.md").read_text()
+    assert f"# {found:.3f}" in page and f"has {stored['sgd']:.3f} on this stream" in page
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "CSR"])
