@@ -90,9 +90,9 @@ def refuse_text(X):
     if isinstance(first, np.ndarray) and first.size and first.dtype.kind in "OSU":
         first = first.flat[0]
     if isinstance(first, str | bytes):
-        raise ValueError(f"X holds text ({str(first)!r}): turn it into numbers, for example with TfidfVectorizer. For a "
-                         "kernel of texts pass their numbers, np.arange(len(texts))[:, None], and let the kernel look "
-                         "them up.")  # fmt: skip
+        raise ValueError(f"X holds text ({str(first)!r}): turn it into numbers, for example with TfidfVectorizer. For "
+                         "a kernel of texts pass their numbers, np.arange(len(texts))[:, None], and let the kernel "
+                         "look them up.")  # fmt: skip
 
 
 def refuse_dates(data, name):
