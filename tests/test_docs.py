@@ -24,11 +24,6 @@ from pa_lab.study import store
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-GUIDE = [
-    path
-    for path in sorted((DOCS / "guide").glob("*.md"))
-    if path.stem not in ("index", "around", "saving", "evaluating")
-]
 SPHINX = ("sphinx", "numpydoc", "myst_nb", "pydata_sphinx_theme")
 LEARNERS = [getattr(pa_lab, name) for name in pa_lab.__all__ if name != "datasets"]
 
@@ -38,14 +33,6 @@ def broken_links(folder):
     links = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(links)
     return links.broken_links(folder)
-
-
-@pytest.mark.parametrize("path", GUIDE, ids=lambda path: path.stem)
-def test_a_page_of_the_guide_has_a_picture_and_a_notebook(path):
-    text = path.read_text()
-    (picture,) = re.findall(r"```\{image\} \.\./(\S+)\n:alt: \S.*\n```\n\n\*[^*]+\*\n", text)  # with a caption
-    (notebook,) = re.findall(r"\]\(\.\./(notebooks/\S+\.ipynb)\)", text)
-    assert (ROOT / picture).is_file() and (ROOT / notebook).is_file()
 
 
 def code_of(path):

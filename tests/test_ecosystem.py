@@ -3,11 +3,8 @@
 import joblib
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import SGDClassifier
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
 
 from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
 from pa_lab.mixing import mix
@@ -157,30 +154,3 @@ def test_scikit_activeml_asks_where_the_calibrated_model_is_unsure():
     asked = np.flatnonzero(known[20:] >= 0) + 20
     assert np.abs(SCORE[asked]).mean() < np.abs(SCORE).mean() / 2
     assert model.fit(X, known).score(X, truth) > 0.9
-
-
-@pytest.mark.filterwarnings("default")  # of the workers' own machinery
-@pytest.mark.parametrize("wrapper", [MultiOutputClassifier, OneVsRestClassifier])
-def test_large_weights_that_joblib_hands_to_workers_read_only_are_learnt_on(wrapper):
-    rows = csr_array((np.repeat(SCORE[:60], 3), np.arange(180) * 1000, np.arange(0, 181, 3)), shape=(60, 180_180))
-    y = np.digitize(SCORE[:60], [-0.5, 0.5])
-    labels, classes = (
-        (y, [0, 1, 2]) if wrapper is OneVsRestClassifier else (np.column_stack([y > 0, y > 1]), [[0, 1]] * 2)
-    )
-
-    def learnt(n_jobs):
-        model = wrapper(PAClassifier(C=0.1), n_jobs=n_jobs)
-        for start in (0, 20, 40):  # 1.4 MB of weights for each part: joblib maps what is over one
-            model.partial_fit(rows[start : start + 20], labels[start : start + 20], classes)
-        return [part.coef_ for part in model.estimators_]
-
-    np.testing.assert_array_equal(learnt(2), learnt(1))
-
-
-def test_a_model_mapped_from_disk_learns_on_and_leaves_the_file(tmp_path):
-    model = PAClassifier(C=0.1).fit(X, SCORE > 0)
-    joblib.dump(model, tmp_path / "model")
-    kept = (tmp_path / "model").read_bytes()
-    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-    np.testing.assert_array_equal(mapped.partial_fit(X, SCORE > 0).coef_, model.partial_fit(X, SCORE > 0).coef_)
-    assert (tmp_path / "model").read_bytes() == kept

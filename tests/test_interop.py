@@ -1,14 +1,11 @@
 """The estimators inside scikit-learn's own tools, and with what its users hand over."""
 
-import io
 import subprocess
 import sys
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -48,27 +45,6 @@ def same(a, b):
 
 
 @each
-def test_pickled_in_mid_stream_it_goes_on_bit_for_bit(name):
-    model, y = task(name)
-    if getattr(model, "class_weight", None):
-        model.set_params(class_weight=None)
-    if hasattr(model, "query"):
-        model.set_params(query="margin", random_state=0)
-    classes = {"classes": np.unique(y)} if hasattr(model, "decision_function") else {}
-    model.partial_fit(X[:60], y[:60], **classes)
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    copy = joblib.load(file)
-    decide = "decision_function" if classes else "predict"
-    for part in (model, copy):
-        part.partial_fit(X[60:], y[60:])
-    assert np.array_equal(getattr(copy, decide)(X), getattr(model, decide)(X))
-    counters = ("n_seen_", "n_updates_", "n_mistakes_", "n_queries_")
-    assert all(getattr(copy, key) == getattr(model, key) for key in counters) and copy.n_seen_ == 120
-
-
-@each
 def test_sample_weights_are_factors_on_C(name):
     model, y = task(name)
     weights = np.random.default_rng(0).choice([0.5, 2.0], len(y))
@@ -95,17 +71,6 @@ def test_frames_bring_their_names(name):
         model.predict(frame[list("dcba")])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict(X)
-
-
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix, sp.coo_array])
-@each
-def test_sparse_forms_give_the_dense_answer(name, form):
-    model, y = task(name)
-    dense = np.where(np.abs(X) > 0.8, X, 0.0)
-    expected = clone(model).fit(dense, y)
-    model.fit(form(dense), y)
-    assert same(model.predict(form(dense)), expected.predict(dense))
-    assert same(model.predict(dense), expected.predict(dense))
 
 
 LABELS = [("no", "yes"), (False, True), (0, 1), (-1.0, 1.0), (7, 1000)]

@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from oracles import VARIANTS, pa_active, pa_binary, primal_qp, primal_step
-from pa_lab import KernelPAClassifier, PAClassifier, plain
+from oracles import VARIANTS, primal_qp, primal_step
+from pa_lab import KernelPAClassifier, plain
 
 VARIANT = pytest.mark.parametrize("variant", VARIANTS)
 POLICY = pytest.mark.parametrize("policy", ["removal", "nearest", "projection"])
@@ -181,14 +181,6 @@ def test_giving_up_a_vector_solves_its_problem(policy):
         assert objective == pytest.approx(solved.fun, rel=1e-6, abs=1e-9) and after[r] == 0
 
 
-def test_more_freedom_never_costs_more():
-    rng = np.random.default_rng(5)
-    for r in range(6):
-        K, a, y = random_expansion(rng)
-        one, two, all_ = (plain.give_up(K, a, y, 0.5, r, p)[0] for p in ("removal", "nearest", "projection"))
-        assert all_ <= two + 1e-10 and two <= one + 1e-10
-
-
 def test_a_batch_of_least_squares_solves_its_problem():
     X, y = data(6, 12)
     w, C = np.zeros(3), np.linspace(0.1, 3, 12)
@@ -203,27 +195,6 @@ def test_a_batch_of_least_squares_solves_its_problem():
         w = after
 
 
-# ---------------------------------------------------------------- by hand
-
-
-@pytest.mark.parametrize(
-    ("variant", "C", "tau"),
-    [("PA", 1, 1 / 25), ("PA-I", 0.01, 0.01), ("PA-II", 0.02, 1 / 50), ("PALS", 0.02, 1 / 50)],
-)
-def test_first_step_by_hand(variant, C, tau):
-    r = pa_binary([[3.0, 4.0]], [-1], variant, C, fit_intercept=False)
-    np.testing.assert_allclose(r["w"], [-3 * tau, -4 * tau], rtol=1e-15)
-    assert (r["n_updates"], r["n_mistakes"], r["b"]) == (1, 0, 0)  # p = 0 is read as -1
-
-
-def test_two_steps_with_intercept_and_average_by_hand():
-    # step 1: n = 2, loss 1, tau 1/2, w = (1/2, 1/2)
-    # step 2: p = 3/2, y = -1, loss 5/2, n = 5, tau 1/2, w = (-1/2, 0)
-    r = pa_binary([[1.0], [2.0]], [1, -1], "PA", fit_intercept=True)
-    assert (r["w"][0], r["b"], r["avg_w"][0], r["avg_b"]) == (-0.5, 0.0, 0.0, 0.25)
-    assert (r["n_updates"], r["n_mistakes"]) == (2, 2)
-
-
 def test_passive_where_nothing_is_missing_except_for_least_squares():
     for variant in VARIANTS:
         first, second = plain.linear(np.array([[1.0], [2.0]]), [1, 1], 1e9, variant)
@@ -233,42 +204,7 @@ def test_passive_where_nothing_is_missing_except_for_least_squares():
         plain.step(1.0, 1.0, 1.0, "PA-III")
 
 
-def test_regression_and_kernel_by_hand():
-    # y - p = 3, tube 1, n = 4: loss 2, tau 1/2; then p = 1, y = 1.5 lies in the tube
-    path = plain.linear(np.array([[2.0], [1.0]]), [3.0, 1.5], variant="PA", loss=plain.tube, epsilon=1.0)
-    assert path[:, 0].tolist() == [1.0, 1.0]
-    # K(a, b) = (a b)^2, examples 1, 2, 1: tau = 1; then p = 4, y = -1, loss 5, n = 16, tau 5/16; then p = -1/4
-    x = np.array([1.0, 2.0, 1.0])
-    np.testing.assert_allclose(plain.kernel(np.outer(x, x) ** 2, [1, -1, 1], variant="PA"), [1, -5 / 16, 5 / 4])
-
-
-def test_asking_by_hand():
-    # p_1 = 0: probability 1; after it w = 1, so |p_2| = 3 and the probability is 1 / (1 + 3)
-    for draw_, second in product((0.249, 0.25), (3.0, -3.0)):
-        _, asked = plain.active(np.array([[1.0], [second]]), [1, 1], np.array([0.999, draw_]), variant="PA")
-        assert asked.tolist() == [True, draw_ < 0.25]
-
-
-def test_a_label_that_is_not_asked_for_does_not_matter():
-    X, y = data(7)
-    draws = np.random.default_rng(0).random(len(X))
-    a = pa_active(X, y, draws, delta=0.3)
-    flipped = np.where(np.isin(np.arange(len(X)), a["queried"]), y, -y)
-    np.testing.assert_array_equal(a["w"], pa_active(X, flipped, draws, delta=0.3)["w"])
-    assert pa_active(X, y, draws, delta=0.3, label_budget=4)["queried"] == a["queried"][:4]
-    assert pa_active(X, y, draws, rule="random", query_rate=0.25)["queried"] == np.flatnonzero(draws < 0.25).tolist()
-
-
 # ---------------------------------------------------------------- the fast learners
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize("size", [1, 2, 7])
-def test_batches_of_least_squares_equal_the_fast_learner(size, form):
-    X, y = data(8, 120, 7)
-    path = plain.least_squares_batch(np.column_stack([X, np.ones(120)]), y, size, C=0.3)
-    fast = PAClassifier("PALS", C=0.3, batch_size=size).fit(form(X), y)
-    assert_close(np.append(fast.coef_[0], fast.intercept_), path[-1])
 
 
 @POLICY

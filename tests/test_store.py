@@ -98,19 +98,6 @@ def test_results_are_saved_where_they_are_made(output):
     assert json.loads(times.read_text())["values"] == {"fit": 0.1, "predict": 0.2}
 
 
-def test_the_order_of_the_calls_does_not_show():
-    calls = [{"a": 1}, {"b": [0.1, 0.2]}, {"c": {"x": None}}]
-    written = set()
-    for order in ([0, 1, 2], [2, 0, 1]):
-        store._saved.clear()
-        for i in order:
-            path = saved_results("toy", calls[i], seeds=0)
-        written.add(path.read_bytes())
-    store._saved.clear()
-    written.add(saved_results("toy", calls[0] | calls[1] | calls[2], seeds=0).read_bytes())
-    assert len(written) == 1
-
-
 def test_another_run_starts_the_file_anew(output):
     store.save_results("toy", {"old": 1})
     code = "from pa_lab.study import store; store.save_results('toy', {'a': 1}); store.save_results('toy', {'b': 2})"
