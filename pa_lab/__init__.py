@@ -1,14 +1,8 @@
 """The passive-aggressive family of online learners: exact, fast, and studied on real data."""
 
 import importlib
-from typing import TYPE_CHECKING
 
 from pa_lab.compiled import arrange_cache
-
-if TYPE_CHECKING:  # for editors, which do not run `__getattr__`
-    from pa_lab.kernel import KernelPAClassifier, KernelPARegressor
-    from pa_lab.linear import PAClassifier, PARegressor
-    from pa_lab.study import datasets as datasets
 
 __version__ = "0.2.0"
 __all__ = ["KernelPAClassifier", "KernelPARegressor", "PAClassifier", "PARegressor"]

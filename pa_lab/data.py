@@ -9,7 +9,6 @@ from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from pa_lab.notices import warn
 from pa_lab.queries import Number
 from pa_lab.rules import allows_slack
 
@@ -25,13 +24,11 @@ def read_rows(learner, X, reset, finite=True):
     """
     if not reset:
         X = as_row(X)
-        if needs_no_check(learner, X) and not (finite and overflows(X)):
+        if needs_no_check(learner, X, finite):
             return X
     refuse_containers(X)
     refuse_dates(X, "X")
-    refuse_text(X)
-    if getattr(X, "format", "") in ("csr", "csc"):
-        refuse_damaged(X)
+    refuse_damaged(X)
     X = validate_data(learner, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
                       ensure_all_finite=finite)  # fmt: skip
     if hasattr(X, "indptr") and not X.has_canonical_format:
@@ -47,8 +44,12 @@ def as_row(X):
     return X
 
 
-def needs_no_check(learner, X):
-    """Say whether X is a plain array of the form already seen, for which scikit-learn's checks would cost the most."""
+@np.errstate(over="ignore", invalid="ignore")
+def needs_no_check(learner, X, finite):
+    """Say whether X is a plain array of the form already seen, for which scikit-learn's checks would cost the most.
+
+    Its sum is finite only if all its numbers are.
+    """
     return (
         type(X) is np.ndarray
         and X.dtype == np.float64
@@ -57,38 +58,29 @@ def needs_no_check(learner, X):
         and X.shape[1] == learner.n_features_in_
         and X.flags.c_contiguous
         and not hasattr(learner, "feature_names_in_")
+        and not (finite and not np.isfinite(X.sum()))
     )
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def overflows(X):
-    """Say whether the sum of X is not finite, as where any of its numbers is not."""
-    return not np.isfinite(X.sum())
-
-
 def refuse_containers(X):
-    """Raise if X is something that only looks like rows: a Dask collection, a list of sparse rows, dictionaries."""
+    """Raise if X only looks like rows: a Dask collection, a list of sparse rows, dictionaries, texts.
+
+    SciPy's DOK matrices are dictionaries too.
+    """
     if hasattr(X, "__dask_graph__"):
         raise TypeError("X is a Dask collection, which would be loaded whole: wrap the model in "
                         "dask_ml.wrappers.Incremental or ParallelPostFit, or hand over the blocks one by one "
                         "(X.compute() loads it all).")  # fmt: skip
-    row = X[0] if isinstance(X, list | tuple) and X else X
-    if row is not X and hasattr(row, "tocsr"):
+    first = X
+    while isinstance(first, list | tuple | np.ndarray) and getattr(first, "ndim", 1) and len(first):
+        first = first[0]
+    if hasattr(first, "tocsr") and first is not X:
         raise TypeError("X is a list of sparse rows: pass a single row as it is, or stack several with "
                         "scipy.sparse.vstack.")  # fmt: skip
-    if isinstance(row, dict) and not hasattr(row, "tocsr"):  # SciPy's DOK matrices are dictionaries too
+    if isinstance(first, dict) and not hasattr(first, "tocsr") and not isinstance(X, np.ndarray):
         raise TypeError("X holds dictionaries: turn a list of them into rows with "
                         "sklearn.feature_extraction.FeatureHasher, or DictVectorizer if all have the same "
                         "keys.")  # fmt: skip
-
-
-def refuse_text(X):
-    """Raise if X holds text, such as the strings that a kernel of strings compares."""
-    first = X
-    while isinstance(first, list | tuple) and first:
-        first = first[0]
-    if isinstance(first, np.ndarray) and first.size and first.dtype.kind in "OSU":
-        first = first.flat[0]
     if isinstance(first, str | bytes):
         raise ValueError(f"X holds text ({str(first)!r}): turn it into numbers, for example with TfidfVectorizer. For "
                          "a kernel of texts pass their numbers, np.arange(len(texts))[:, None], and let the kernel "
@@ -106,6 +98,8 @@ def refuse_dates(data, name):
 
 def refuse_damaged(X):
     """Raise if a CSR or CSC matrix points beside its rows, columns or entries: compiled code would read there."""
+    if getattr(X, "format", "") not in ("csr", "csc"):
+        return
     kinds = ("row", "column") if X.format == "csr" else ("column", "row")
     (n, width), starts = X.shape if X.format == "csr" else X.shape[::-1], X.indptr
     n_entries = min(len(X.indices), len(X.data))
@@ -122,22 +116,19 @@ def refuse_damaged(X):
 
 
 def read_targets(X, y, advice):
-    """Return labels or targets as an array, one for each row of X."""
+    """Return labels or targets as an array, one for each row of X; the advice is for several values a row."""
     if type(y) is list and len(y) == 1 and type(y[0]) in PLAIN:
         y = np.array(y)
-    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iufbU"):
-        refuse_many_columns(y, advice)
-        y = column_or_1d(y, warn=True)
-        y = as_plain_numbers(y) if y.dtype == object else y
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iufbcU"):
+        try:
+            y = column_or_1d(y, warn=True)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{error} {advice}") from error
+        if y.dtype == object and {int, float, bool}.issuperset(map(type, y.tolist())):
+            y = np.array(y.tolist())
     if X.shape[0] != len(y):
         check_consistent_length(X, y)
     return y
-
-
-def as_plain_numbers(y):
-    """Return an array of Python objects as one of numbers, if all of them are."""
-    kinds = {type(value) for value in y.tolist()}
-    return np.array(y.tolist()) if kinds <= {int, float, bool} else y
 
 
 def are_empty(X, y):
@@ -148,24 +139,10 @@ def are_empty(X, y):
 
 def as_reals(y):
     """Return the targets of a regression as finite doubles."""
-    if y.dtype == np.float64 and np.isfinite(y).all():
-        return y
     refuse_dates(y, "y")
-    if y.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y must hold real targets.")
     y = as_numbers(y, "y")
     assert_all_finite(y, input_name="y")
     return y
-
-
-def refuse_many_columns(y, advice):
-    """Raise, with the advice, if ``y`` has several values a row: an array, a matrix, a frame or a list of lists."""
-    if isinstance(y, list) and y and isinstance(y[0], list | tuple | set | np.ndarray):
-        shape = (len(y), max(np.size(list(row)) for row in y))
-    else:
-        shape = getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] > 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead: {advice}")
 
 
 def as_numbers(values, name):
@@ -179,12 +156,15 @@ def as_numbers(values, name):
         raise ValueError(f"{name} must hold numbers: {error}.") from error
 
 
-def at_least_two(classes, name="y"):
-    """Return the classes unless there are fewer than two."""
-    if len(classes) < 2:
-        advice = " Name another that may come, or wait for its first row." if name == "classes" else ""
-        raise ValueError(f"{name} must hold at least 2 classes; got {len(classes)} class: {classes!r}.{advice}")
-    return classes
+def finite_numbers(values, shape, name, least=-np.inf):
+    """Return values as an array of doubles of a shape, finite and none below ``least``, or raise."""
+    values = as_numbers(values, name)
+    if values.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}; got {values.shape}.")
+    if not (np.isfinite(values) & (values >= least)).all():
+        bound = f" >= {least:g}" if least > -np.inf else ""
+        raise ValueError(f"{name} must hold finite numbers{bound}; got {values.min():g} to {values.max():g}.")
+    return values
 
 
 def check_classes(*parts):
@@ -206,13 +186,13 @@ def find_classes(y):
         classes = np.array([y.min(), y.max()])
         whole = (np.isfinite(classes) & (classes == np.floor(classes))).all()
         if whole and ((y == classes[0]) | (y == classes[1])).all():
-            return at_least_two(np.unique(classes))
+            return np.unique(classes)
         assert_all_finite(y, input_name="y")
     try:
         check_classification_targets(y)
     except TypeError as error:
         raise ValueError(f"y must hold labels of one kind, text or numbers; got {set(y.tolist())}: {error}") from error
-    return at_least_two(np.unique(y))
+    return np.unique(y)
 
 
 def encode(y, classes):
@@ -236,44 +216,22 @@ def encode(y, classes):
     return codes
 
 
-def warn_of_long_runs(codes, n_classes):
-    """Warn if labels come in runs far longer than chance makes them, as when rows are sorted by class."""
-    n = len(codes)
-    if n < 50:
-        return
-    shares = np.bincount(np.maximum(codes, 0.0).astype(np.intp)) / n
-    expected = (n - 1) * (1.0 - np.sum(shares**2))
-    changes = np.count_nonzero(np.diff(codes))
-    if changes <= max(n_classes - 1, 0.02 * expected):
-        warn(f"the labels come in long runs ({changes} changes in {n} rows, about {expected:.0f} expected by chance): "
-             "an online learner forgets the first classes. Set shuffle=True unless this is the order of "
-             "time.")  # fmt: skip
-
-
 # ---------------------------------------------------------------- weights
 
 
 def as_weights(values, shape, name):
     """Return weights from outside, dense or sparse, as an array of the shape; one output may come in any form."""
-    values = as_numbers(values.toarray() if hasattr(values, "toarray") else values, name)
-    if values.shape != shape and not (shape[0] == 1 and values.size == np.prod(shape)):
-        raise ValueError(f"{name} must have the shape {shape}; got {values.shape}.")
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} must hold finite numbers.")
-    return values.reshape(shape)
+    values = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    if 1 in (len(shape), shape[0]) and values.size == np.prod(shape):
+        values = values.reshape(shape)
+    return finite_numbers(values, shape, name)
 
 
 def check_weights(sample_weight, n, variant):
     """Return sample weights as an array of one factor for each of ``n`` rows, ones if None."""
     if sample_weight is None:
         return np.ones(n)
-    weights = as_numbers(sample_weight, "sample_weight")
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}: one weight for each row.")
-    if not (np.isfinite(weights) & (weights >= 0.0)).all():
-        raise ValueError(f"sample_weight must hold finite numbers >= 0; got {weights.min():g} to {weights.max():g}.")
+    weights = finite_numbers(sample_weight, (n,), "sample_weight", least=0.0)
     if not allows_slack(variant) and (weights != 1.0).any():
         raise ValueError("sample_weight is a factor on C, which variant='PA' does not have: choose 'PA-I' or 'PA-II'.")
     return weights
@@ -281,8 +239,10 @@ def check_weights(sample_weight, n, variant):
 
 def refuse_idle_classes(y, sample_weight):
     """Raise if all rows of a class have weight 0: it would count as a class and never be learnt."""
+    if sample_weight is None:
+        return
     classes, index = np.unique(y, return_inverse=True)
-    weights = np.bincount(index, np.broadcast_to(sample_weight, len(index)))
+    weights = np.bincount(index, as_numbers(sample_weight, "sample_weight"))
     if not weights.all():
         raise ValueError(f"sample_weight is zero on all rows of the class {classes[weights == 0.0].tolist()[0]!r}: "
                          "give it a weight or leave its rows out.")  # fmt: skip
@@ -291,7 +251,7 @@ def refuse_idle_classes(y, sample_weight):
 def price_rows(learner, codes, sample_weight):
     """Return ``C`` times the class weight times the sample weight, for each row."""
     C = np.full(len(learner.classes_), float(learner.C))
-    index = (codes > 0).astype(np.intp) if len(C) == 2 else codes.astype(np.intp)
+    index = np.maximum(codes, 0.0).astype(np.intp)
     if learner.class_weight is not None:
         C *= class_factors(learner.class_weight, learner.classes_, np.bincount(index, minlength=len(C)))
     return C[index] * check_weights(sample_weight, len(index), learner.variant)

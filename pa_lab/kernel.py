@@ -14,8 +14,6 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
-from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import StrOptions
 
@@ -38,14 +36,17 @@ class KernelModel(OnlineEstimator):
 
     # ---- checked input
 
-    def _validate_params(self):
-        super()._validate_params()
-        if self.landmarks is not None and self.budget is not None:
-            raise ValueError("landmarks and budget exclude each other: a budget chooses its own vectors.")
-        if self.budget is not None and self.average:
-            raise ValueError("average=True needs every vector ever held, which budget does not keep.")
-        if self.budget is not None and self.batch_size > 1:
-            raise ValueError(f"batch_size={self.batch_size} does not go with budget, kept update by update.")
+    def _conflicts(self):
+        yield from super()._conflicts()
+        yield self.landmarks is not None and self.budget is not None, (
+            "landmarks and budget exclude each other: a budget chooses its own vectors.")  # fmt: skip
+        clusters = self.landmark_choice == "kmeans" and isinstance(self.landmarks, Integral)
+        yield clusters and self.kernel == "precomputed", (
+            "landmark_choice='kmeans' needs rows, not kernel='precomputed'.")  # fmt: skip
+        yield self.budget is not None and self.average, (
+            "average=True needs every vector ever held, which budget does not keep.")  # fmt: skip
+        yield self.budget is not None and self.batch_size > 1, (
+            f"batch_size={self.batch_size} does not go with budget, kept update by update.")  # fmt: skip
 
     def _read(self, X, y, reset):
         X, y = super()._read(X, y, reset)
@@ -63,10 +64,6 @@ class KernelModel(OnlineEstimator):
                              "scale the features, for example with StandardScaler.")  # fmt: skip
 
     # ---- the empty model
-
-    def _begin_model(self, n_outputs):
-        super()._begin_model(n_outputs)
-        self._passed = 0
 
     def _empty_model(self, X, order):
         """Return the model to begin with, once the first rows of the stream are there."""
@@ -105,20 +102,19 @@ class KernelModel(OnlineEstimator):
         return rows, np.full(len(rows), -1)
 
     def _chosen_landmarks(self, m, X, order):
+        """Return so many landmarks, and their numbers: the first rows of the stream, or means of clusters of them."""
         if m > X.shape[0]:
             raise ValueError(f"landmarks={m} is more than the {X.shape[0]} rows of the first call, of which they are "
                              "chosen: pass more rows, or the landmarks as an array.")  # fmt: skip
-        first = order if len(order) else np.arange(min(X.shape[0], 10 * m))
+        first = order if len(order) else np.arange(X.shape[0])
         if self.landmark_choice == "start":
             return dense(X[first[:m]]), first[:m]
-        if self.kernel == "precomputed":
-            raise ValueError("landmark_choice='kmeans' needs rows, not kernel='precomputed'.")
         seed = int(self._draw("order", "integers", np.iinfo(np.int32).max))
         return cluster_means(dense(X[first[: 10 * m]]), m, seed), np.full(m, -1)
 
     # ---- learning and scoring
 
-    def _begin_call(self, X, passes):
+    def _open_model(self, X, passes):
         if self._model is None and self.gamma == "scale" and X.shape[0] == 1 and self.kernel in KINDS[1:]:
             warn("gamma='scale' is taken from the first call, which has a single row: pass a number as gamma, or more "
                  "rows at first.")  # fmt: skip
@@ -126,11 +122,11 @@ class KernelModel(OnlineEstimator):
             self._model = self._model.fork(self._passed, X.shape[0])
         return X
 
-    def _end_call(self, X):
+    def _close_model(self, X):
         self._passed += X.shape[0]
         self._model.forget_rows()
 
-    def _make_pass(self, X, examples, way, counts):
+    def _make_pass(self, X, examples, way):
         """Pass the rows through the model, block by block."""
         y, C, order, trace = examples
         n = len(order) or X.shape[0]
@@ -149,10 +145,10 @@ class KernelModel(OnlineEstimator):
                 some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]))
                 these = Examples(np.array(y[rows]), C[rows], trace=trace[part])
                 ids = self._passed + np.r_[rows]
-                self._model.make_room(counts, len(ids))
-                sums += self._model.learn(Block(dense(X[rows]), ids, these, some, counts, threads))
+                self._model.make_room(self._counts, len(ids))
+                sums += self._model.learn(Block(dense(X[rows]), ids, these, some, self._counts, threads))
                 self._refuse_unless_finite(sums[0], X)
-        self._refuse_unless_finite(self._model.mean(counts).sum(), X)
+        self._refuse_unless_finite(self._model.mean(self._counts).sum(), X)
         return sums
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -211,6 +207,9 @@ def variance(X):
 
 def cluster_means(X, m, seed):
     """Return the means of ``m`` clusters of rows: k-means from a k-means++ start, in one thread."""
+    from scipy.cluster.vq import kmeans2  # slow to import, and rarely used
+    from sklearn.cluster import kmeans_plusplus
+
     start = kmeans_plusplus(X, m, random_state=seed)[0]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "One of the clusters is empty")  # it keeps its start

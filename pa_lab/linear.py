@@ -1,7 +1,7 @@
 """Linear passive-aggressive learners with scikit-learn's interface: `PAClassifier` and `PARegressor`."""
 
 from numbers import Real
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -65,13 +65,21 @@ class LinearWeights:
         return scores
 
 
-class ShortRows(NamedTuple):
-    """CSR rows whose columns are those of a part of the weights."""
+def shown(name, part, what):
+    """Return the property that shows, and sets, a part of the weights."""
 
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-    shape: tuple[int, int]
+    @before_or_after
+    def get(self) -> np.ndarray:
+        weights = self._shown_weights()
+        if self._keeps_drift():
+            weights.flags.writeable = False  # worked out anew each time it is read: an edit in place would be lost
+        return weights[part].T
+
+    def put(self, values):
+        self._replace_weights(name, part, values)
+
+    text = f"{what}; setting or, without ``average``, editing them is honoured by the next `partial_fit`."
+    return property(get, put, doc=text)
 
 
 class LinearEstimator(OnlineEstimator):
@@ -79,76 +87,56 @@ class LinearEstimator(OnlineEstimator):
 
     _settled = ("average", "half_life", "fit_intercept", "intercept_scaling")
 
-    def _begin_call(self, X, passes):
-        """Give the call weights of its own: all or, for short sparse rows of a stream, those of the rows' features."""
+    def _open_model(self, X, passes):
+        """Give the call weights of its own: all or, for short sparse rows of a stream, those of the rows' features.
+
+        Returns the rows, whose columns are then those of the part.
+        """
         if self._model is None:
             last = np.zeros((X.shape[1] + 1, self._n_outputs))
             constant = float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
             drift = np.zeros_like(last) if self._keeps_drift() else last[:, :0].copy()
             self._model = LinearWeights(last, drift, constant, fading_of(self.half_life))
             return X
+        whole = self._model
         if (
             passes > 1
             or not hasattr(X, "indptr")
-            or not self._model.last.flags.writeable
-            or X.nnz * SHORT >= self._model.last.size
-            or self._counts[N_AVERAGED] + X.shape[0] > room(self._model.fading)
+            or not whole.last.flags.writeable
+            or X.nnz * SHORT >= whole.last.size
+            or self._counts[N_AVERAGED] + X.shape[0] > room(whole.fading)
         ):
-            self._model = self._model.part()
+            self._model = whole.part()
             return X
         columns, indices = np.unique(X.indices, return_inverse=True)
         rows = np.append(columns, X.shape[1])
-        whole, self._model = self._model, self._model.part(rows)
+        self._model = whole.part(rows)
         self._patch = Patch(whole, self._model, rows)
-        return ShortRows(X.data, indices.astype(X.indices.dtype), X.indptr, (X.shape[0], len(columns)))
+        shape, indices = (X.shape[0], len(columns)), indices.astype(X.indices.dtype)
+        return SimpleNamespace(data=X.data, indices=indices, indptr=X.indptr, shape=shape)
 
-    def _end_call(self, X):
+    def _close_model(self, X):
         if "_patch" in vars(self):
             self._model = self._patch.whole
 
-    def _make_pass(self, X, examples, way, counts):
-        return self._model.learn(X, examples, way, counts)
+    def _make_pass(self, X, examples, way):
+        return self._model.learn(X, examples, way, self._counts)
 
     @np.errstate(over="ignore", invalid="ignore")
     def _scores(self, X, weights):
         return self._model.scores(X, weights)
 
-    # ---- weights
-
-    @before_or_after
-    def _show(self, part):
-        weights = self._shown_weights()
-        if self._keeps_drift():
-            weights.flags.writeable = False  # worked out anew each time it is read: an edit in place would be lost
-        return weights[part].T
-
     @all_or_nothing
-    def _replace_weights(self, part, values):
+    def _replace_weights(self, name, part, values):
         """Take weights from outside: they replace the last weights and, with ``average``, the mean."""
-        if not self._has_started():
+        if self._model is None:
             raise AttributeError("coef_ and intercept_ can be set once the model has been fitted.")
-        weights = np.array(self._shown_weights())
-        name = "intercept_" if part == -1 else "coef_"
+        weights, model = np.array(self._shown_weights()), self._model
         weights[part] = as_weights(values, weights[part].T.shape, name).T
-        self._model = LinearWeights(weights, np.zeros_like(self._model.drift), self._model.constant, self._model.fading)
+        self._model = LinearWeights(weights, np.zeros_like(model.drift), model.constant, model.fading)
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights; setting or, without ``average``, editing them is honoured by the next `partial_fit`."""
-        return self._show(slice(None, -1))
-
-    @coef_.setter
-    def coef_(self, values):
-        self._replace_weights(slice(None, -1), values)
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts; setting or, without ``average``, editing them is honoured by the next `partial_fit`."""
-        return self._show(-1)
-
-    @intercept_.setter
-    def intercept_(self, values):
-        self._replace_weights(-1, values)
+    coef_ = shown("coef_", slice(None, -1), "Weights")
+    intercept_ = shown("intercept_", -1, "Intercepts")
 
 
 @documented
@@ -253,6 +241,7 @@ class PARegressor(LinearEstimator, OnlineRegressor):
     """
 
     _parameter_constraints = OnlineRegressor._parameter_constraints | LINEAR_CONSTRAINTS
+    coef_ = shown("coef_", (slice(None, -1), 0), "Weights")
 
     def __init__(
         self,
@@ -274,12 +263,3 @@ class PARegressor(LinearEstimator, OnlineRegressor):
         random_state=None,
     ):
         self._keep(locals())
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights; setting or, without ``average``, editing them is honoured by the next `partial_fit`."""
-        return self._show(slice(None, -1))[0]
-
-    @coef_.setter
-    def coef_(self, values):
-        self._replace_weights(slice(None, -1), values)

@@ -54,7 +54,9 @@ def of_silence(learner, before):
 def of_small_steps(learner, before, losses, y):
     """Warn if C capped nearly all steps of a regression, and it does no better than a constant."""
     updates, capped = (int(learner._counts[which] - before[which]) for which in (N_UPDATES, N_CAPPED))
-    if not allows_slack(learner.variant) or updates < MANY_UPDATES or capped < 0.95 * updates:
+    if not (hasattr(learner, "epsilon") and allows_slack(learner.variant)):
+        return
+    if updates < MANY_UPDATES or capped < 0.95 * updates:
         return
     if losses > 0.9 * np.abs(y - np.median(y)).sum():
         warn(f"C={learner.C:g} shortened {capped} of {updates} steps by more than a tenth, and the predictions are "
@@ -63,10 +65,31 @@ def of_small_steps(learner, before, losses, y):
              "transformer=StandardScaler()), or raise both.", LostWarning)  # fmt: skip
 
 
-def of_idle_parameters(learner):
-    """Warn of parameters of a query rule that is not the one chosen."""
+def before_fit(learner, codes):
+    """Warn of labels in long runs and, with a query rule, of what does not go with it."""
+    if not hasattr(learner, "query"):
+        return
+    if not learner.shuffle:
+        of_long_runs(codes, len(learner.classes_))
+    if learner.max_iter > 1 and (learner.query != "all" or learner.label_budget is not None):
+        warn(f"each of the max_iter={learner.max_iter} passes asks anew, and a label asked for again counts again: "
+             "with a query rule or a label_budget set max_iter=1.")  # fmt: skip
     idle = {"delta": (1.0, ("margin", "threshold")), "query_rate": (None, ("random",))}
     for name, (default, rules) in idle.items():
         if getattr(learner, name) != default and learner.query not in rules and learner.delta != "auto":
             warn(f"{name}={getattr(learner, name)!r} has no effect with query={learner.query!r}: set "
                  f"query={' or query='.join(map(repr, rules))}, or leave {name} out.", LostWarning)  # fmt: skip
+
+
+def of_long_runs(codes, n_classes):
+    """Warn if labels come in runs far longer than chance makes them, as when rows are sorted by class."""
+    n = len(codes)
+    if n < 50:
+        return
+    shares = np.bincount(np.maximum(codes, 0.0).astype(np.intp)) / n
+    expected = (n - 1) * (1.0 - np.sum(shares**2))
+    changes = np.count_nonzero(np.diff(codes))
+    if changes <= max(n_classes - 1, 0.02 * expected):
+        warn(f"the labels come in long runs ({changes} changes in {n} rows, about {expected:.0f} expected by chance): "
+             "an online learner forgets the first classes. Set shuffle=True unless this is the order of "
+             "time.")  # fmt: skip

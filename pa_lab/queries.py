@@ -211,16 +211,93 @@ def is_asked(probability, draws, t):
     return probability > 0.0 and (probability >= 1.0 or draws[t] < probability)
 
 
-def append(chunks, new):
-    """Return the chunks of a log with another one at the end, merged so that there are few of them.
+class Questions(NamedTuple):
+    """What a learner has asked for. Nothing is changed in place: each method returns what there is after it.
 
-    >>> [len(chunk) for chunk in append((np.zeros(4), np.zeros(1)), np.zeros(2))]
+    ``open`` is a log of questions without an answer, with the number of the row, the probability of asking, the score
+    and the number of the class predicted; ``paid`` one of labels that came, with the code of the label in place of
+    the prediction, and whether that was wrong. A log is made of arrays, see `append`. ``memory`` steers a rule, see
+    `Asking`.
+    """
+
+    open: tuple = ()
+    paid: tuple = ()
+    memory: np.ndarray | None = None
+
+    def ask(self, ids, probability, score, predicted):
+        """Open questions, in the order of their numbers."""
+        return self._replace(open=append(self.open, np.array([ids, probability, score, predicted], np.float64).T))
+
+    def open_ids(self):
+        """Return the numbers of the open questions."""
+        return table(self.open, 4)[:, 0].astype(np.int64)
+
+    def close(self, ids=None):
+        """Return what is left without these questions, or without any, and the rows of those taken out."""
+        asked = table(self.open, 4)
+        found = asked[:, 0].astype(np.int64) if ids is None else np.asarray(ids)
+        if found.ndim != 1 or (len(found) and found.dtype.kind not in "iu"):
+            raise ValueError("a question goes by its identifier, a whole number from should_query(X, return_ids=True); "
+                             f"got {ids!r}. For labels that cost nothing pass asked='free'.")  # fmt: skip
+        places = dict(zip(asked[:, 0].tolist(), range(len(asked)), strict=True))
+        closed = [places.pop(i, None) for i in found.tolist()]
+        if None in closed:
+            raise ValueError(f"the question {found[closed.index(None)]} is not open: it was never asked, has its "
+                             "answer or was cancelled. open_queries_ lists those that are.")  # fmt: skip
+        return self._replace(open=(asked[list(places.values())],)), asked[closed]
+
+    def answer(self, ids, codes):
+        """Close these questions, or all, with the codes of their labels, and note what was paid."""
+        left, closed = self.close(ids)
+        if len(closed) != len(codes):
+            raise ValueError(f"y holds {len(codes)} labels for {len(closed)} questions: asked=True takes the answers "
+                             "to all open questions, in the order asked; for some of them pass their identifiers, from "
+                             "should_query(X, return_ids=True).")  # fmt: skip
+        mistake = closed[:, 3] != np.maximum(codes, 0.0)
+        return left._replace(paid=append(self.paid, np.column_stack([closed[:, :3], codes, mistake])))
+
+    def paid_in_pass(self, examples, seen):
+        """Note what was paid in a traced pass over examples, before which ``seen`` rows were seen."""
+        paid = np.flatnonzero(~np.isnan(examples.trace[:, 1]))
+        codes = examples.y[examples.order[paid] if len(examples.order) else paid]
+        score, _, probability, mistake = examples.trace[paid].T
+        return self._replace(paid=append(self.paid, np.column_stack([seen + paid, probability, score, codes, mistake])))
+
+    def paid_labels(self, classes, query):
+        """Return the `PaidLabels` of a learner with these classes."""
+        row, probability, score, code, mistake = table(self.paid, 5).T
+        if query == QUERIES[THRESHOLD]:
+            probability = np.full(len(row), np.nan)
+        index = np.maximum(code, 0.0).astype(int)
+        return PaidLabels(row.astype(np.int64), probability, score, classes[index], mistake > 0)
+
+    def widened(self, places):
+        """Let the classes stand at other places."""
+        questions, paid = table(self.open, 4), table(self.paid, 5)
+        for log in (questions, paid):
+            log[:, 3] = places[np.maximum(log[:, 3], 0.0).astype(int)]
+        return self._replace(open=(questions,), paid=(paid,))
+
+    def with_memory(self):
+        """Have a memory of one's own, empty at first."""
+        return self._replace(memory=np.zeros(2 + WINDOW) if self.memory is None else self.memory.copy())
+
+
+def append(log, new):
+    """Return a log with more rows at the end, its arrays merged so that they are few and no call copies them all.
+
+    >>> [len(part) for part in append((np.zeros(4), np.zeros(1)), np.zeros(2))]
     [4, 3]
     """
-    while chunks and len(chunks[-1]) <= len(new):
-        *chunks, last = chunks
+    while log and len(log[-1]) <= len(new):
+        *log, last = log
         new = np.concatenate([last, new])
-    return (*chunks, new)
+    return (*log, new)
+
+
+def table(log, width):
+    """Return the rows of a log in one array of its own."""
+    return np.concatenate([np.empty((0, width)), *log])
 
 
 def estimate(values, probability) -> Estimate:

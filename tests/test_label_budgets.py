@@ -128,7 +128,7 @@ def same(one, other):
     for a, b in zip(one.paid_labels_, other.paid_labels_, strict=True):
         np.testing.assert_allclose(a.astype(float), b.astype(float), **exact)
     np.testing.assert_array_equal(one._counts, other._counts)
-    np.testing.assert_allclose(one._memory, other._memory, **exact)
+    np.testing.assert_allclose(one._questions.memory, other._questions.memory, **exact)
     np.testing.assert_allclose(one._shown_weights(), other._shown_weights(), **exact)
 
 
@@ -316,3 +316,18 @@ def test_an_answer_that_nobody_asked_for_changes_nothing(asked, words):
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(hole, Y[:10], classes=[-1, 1], asked=True)
     assert pickle.dumps(model) == before
+
+
+def test_before_the_first_answer_there_are_no_paid_labels_and_maybe_open_questions():
+    model = PAClassifier(query="margin", label_budget=3)
+    assert model.open_queries_.tolist() == [] == list(model.paid_labels_.label)
+    model.should_query(X[:5])
+    assert model.open_queries_.tolist() == [0, 1, 2] and len(model.paid_labels_.row) == 0
+
+
+def test_asking_does_not_copy_the_open_questions():
+    model = PAClassifier(query="margin")
+    model.should_query(np.zeros((1000, 2)))
+    before = model._questions.open[0]
+    model.should_query(np.zeros((1, 2)))
+    assert model._questions.open[0] is before and model.open_queries_.tolist() == [*range(1001)]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
-from pa_lab.data import warn_of_long_runs
+from pa_lab.notices import of_long_runs
 
 RNG = np.random.default_rng(0)
 X, Y3, Y2 = RNG.normal(size=(90, 7)), RNG.integers(0, 3, 90), RNG.choice([-1, 1], 90)
@@ -99,6 +99,18 @@ def test_one_sparse_row_touches_only_its_own_features():
     assert np.flatnonzero(weights).tolist() == [3, 7, 1000]
 
 
+def test_a_short_sparse_row_that_overflows_gets_its_sentence():
+    model = PAClassifier().partial_fit(sp.csr_matrix(([1.0], ([0], [3])), shape=(1, 1000)), [1], classes=[0, 1])
+    with pytest.raises(ValueError, match=r"so large or so small \(up to 1e\+200\)"):
+        model.partial_fit(sp.csr_matrix(([1e200], ([0], [7])), shape=(1, 1000)), [0])
+
+
+def test_a_warm_start_on_short_sparse_rows_is_a_partial_fit():
+    wide = sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 900])), shape=(2, 1000))
+    model, other = (PAClassifier(warm_start=True).fit(wide, [0, 1]) for _ in range(2))
+    np.testing.assert_array_equal(model.fit(wide, [1, 0]).coef_, other.partial_fit(wide, [1, 0]).coef_)
+
+
 # ---------------------------------------------------------------- rows that cannot be learnt from
 
 
@@ -138,7 +150,7 @@ def test_weights_that_mean_nothing_are_refused():
     for weights, words in (
         (-np.ones(90), "finite numbers >= 0; got -1"),
         (np.where(Y2 > 0, 1.0, 0.0), "zero on all"),
-        (np.ones(3), "one weight for each row"),
+        (np.ones(3), r"sample_weight must have the shape \(90,\); got \(3,\)"),
     ):
         with pytest.raises(ValueError, match=words):
             PAClassifier().fit(X, Y2, sample_weight=weights)
@@ -207,8 +219,8 @@ def test_early_stopping_by_hand(n_classes, tol):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"tol": 1e-3}, "tol=0.001 needs several passes"),
-        ({"early_stopping": True}, "early_stopping=True needs several passes"),
+        ({"tol": 1e-3}, "tol=0.001 and .* needs several passes"),
+        ({"early_stopping": True}, "early_stopping=True: a stopping rule needs several passes"),
         ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.001}, "X has only 90"),
         ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.999}, "X has only 90"),
     ],
@@ -255,7 +267,7 @@ def test_runs_are_long_if_labels_change_fifty_times_less_than_by_chance(n, runs,
     codes = np.repeat(np.resize([-1.0, 1.0], runs), -(-n // runs))[:n]
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        warn_of_long_runs(codes, 2)
+        of_long_runs(codes, 2)
     assert bool(heard) == warned
 
 

@@ -135,7 +135,7 @@ def state(model):
     holder, names = (
         (model, ("dual_coef_", "support_vectors_", "support_")) if kernel else (model._model, ("last", "drift"))
     )
-    streams = list(vars(model).get("_streams", {}).values())
+    streams = list((model._streams or {}).values())
     return [*(np.array(getattr(holder, name)) for name in names), model._counts, streams]
 
 
