@@ -131,7 +131,8 @@ class OnlineEstimator(BaseEstimator):
         if self._streams is None:
             order, query = as_generator(self.random_state).spawn(2)
             self._streams = {"order": order.bit_generator.state, "query": query.bit_generator.state}
-        stream = generator_at(self._streams[use])
+        stream = generator_of(self._streams[use]["bit_generator"], threading.get_ident())
+        stream.bit_generator.state = self._streams[use]
         drawn = getattr(stream, what)(*arguments)
         self._streams = self._streams | {use: stream.bit_generator.state}
         return drawn
@@ -243,8 +244,7 @@ class OnlineEstimator(BaseEstimator):
         Warns
         -----
         UserWarning
-            If the labels come in long runs, as in rows sorted by class, and ``shuffle`` is False; if ``max_iter`` is
-            above 1 and not every label is asked for; if something given does next to nothing.
+            If rows are sorted by class and ``shuffle`` is False, or if something given does next to nothing.
 
         Examples
         --------
@@ -682,16 +682,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         Parameters
         ----------
         ids : array of int, default=None
-            Identifiers from `should_query`; None for all open questions.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            For a question that is not open.
+            Identifiers from `should_query`; None for all open questions. One that is not open is a `ValueError`.
 
         Examples
         --------
@@ -755,11 +746,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         -------
         self : object
 
-        Raises
-        ------
-        ValueError
-            As for `fit`; also for another number of features than before.
-
         Examples
         --------
         >>> from pa_lab import PARegressor
@@ -812,12 +798,5 @@ def parameters_of(cls):
 
 @functools.cache
 def generator_of(kind, thread):
-    """Return the Generator that a thread uses for all learners, as making one is slow."""
+    """Return the Generator that a thread sets to the state of any learner, as making one is slow."""
     return np.random.Generator(getattr(np.random, kind)())
-
-
-def generator_at(state):
-    """Return a Generator in a state."""
-    generator = generator_of(state["bit_generator"], threading.get_ident())
-    generator.bit_generator.state = state
-    return generator

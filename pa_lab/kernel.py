@@ -93,12 +93,11 @@ class KernelModel(OnlineEstimator):
             if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not np.isin(numbers, np.arange(len(X))).all():
                 raise ValueError(f"landmarks must be numbers of the {X.shape[0]} rows, from 0; got {landmarks!r}.")
             return X[numbers], numbers
-        if len(np.shape(landmarks)) != 2 or not all(np.shape(landmarks)):
+        shape = np.shape(landmarks)
+        if len(shape) != 2 or shape[0] == 0 or shape[1] != X.shape[1]:
             raise ValueError(f"landmarks must be a number of rows, or rows in an array of shape (m, {X.shape[1]}); "
-                             f"got an array of shape {np.shape(landmarks)}.")  # fmt: skip
+                             f"got an array of shape {shape}.")  # fmt: skip
         rows = check_array(landmarks, dtype=X.dtype, order="C", input_name="landmarks")
-        if rows.shape[1] != X.shape[1]:
-            raise ValueError(f"landmarks have {rows.shape[1]} features, X has {X.shape[1]}.")
         return rows, np.full(len(rows), -1)
 
     def _chosen_landmarks(self, m, X, order):
@@ -242,8 +241,7 @@ class KernelPAClassifier(KernelModel, OnlineClassifier):
     Attributes
     ----------
     support_vectors_ : ndarray of shape (n_vectors, n_features)
-        The vectors held, dense; with "precomputed", their rows of kernel values. Like the next two, a copy made when
-        it is read.
+        The vectors held, dense; with "precomputed", their rows of kernel values. A copy, like the next two.
     dual_coef_ : ndarray of shape (1, n_vectors) or (n_classes, n_vectors)
         Their coefficients.
     support_ : ndarray of shape (n_vectors,)
@@ -312,7 +310,7 @@ class KernelPARegressor(KernelModel, OnlineRegressor):
     ----------
     support_vectors_, dual_coef_, support_, gamma_, n_features_in_, feature_names_in_, n_seen_, n_updates_, \
     n_mistakes_, n_queries_, n_capped_, n_iter_
-        As in `KernelPAClassifier`; a mistake is a prediction outside the tube.
+        As in `KernelPAClassifier`.
 
     Examples
     --------

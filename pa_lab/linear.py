@@ -23,16 +23,9 @@ SHORT = 16  # a row is short if the weights are more than so many times its widt
 class LinearWeights:
     """One weight per feature and output, the model of the linear learners.
 
-    Attributes
-    ----------
-    last : ndarray of shape (n_features + 1, n_outputs)
-        The last weights, feature by feature, the intercepts at the end.
-    drift : ndarray of the same shape, or without columns
-        What their mean needs; see `pa_lab.passes.mean`.
-    constant : float
-        The square of the constant feature behind the intercept, 0 without one.
-    fading : tuple of two floats
-        How fast the mean forgets; see `pa_lab.passes.fading_of`.
+    ``last`` of shape (n_features + 1, n_outputs) holds the last weights, the intercepts at the end, and ``drift`` and
+    ``fading`` what their mean needs, see `pa_lab.passes.mean`. ``constant`` is the square of the constant feature
+    behind the intercept, 0 without one.
     """
 
     def __init__(self, last, drift, constant, fading=NO_FADING):
@@ -155,15 +148,18 @@ class PAClassifier(LinearEstimator, OnlineClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
+        Weights; in regression of shape (n_features,).
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
     n_seen_, n_updates_, n_mistakes_, n_queries_, n_capped_ : int
-        Examples seen, updates made, mistakes made before each update (among the labels asked for), labels asked for,
+        Examples seen, updates made, mistakes made before each update (among the labels asked for; in regression
+        predictions outside the tube), labels asked for, updates that C shortened by more than a tenth.
+    n_iter_, n_features_in_, feature_names_in_
+        Passes made by the last call, and as in scikit-learn.
+
+    Examples seen, updates made, mistakes made before each update (among the labels asked for), labels asked for,
         updates that C shortened by more than a tenth.
     n_iter_ : int
         Passes made by the last call.
@@ -221,14 +217,11 @@ class PARegressor(LinearEstimator, OnlineRegressor):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Weights.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
-    n_seen_, n_updates_, n_mistakes_, n_queries_, n_capped_, n_iter_ : int
-        Examples seen, updates made, predictions outside the tube, labels used, updates that C shortened by more than a
+    coef_, intercept_, n_seen_, n_updates_, n_mistakes_, n_queries_, n_capped_, n_iter_, n_features_in_, \
+    feature_names_in_
+        As in `PAClassifier`.
+
+    Examples seen, updates made, predictions outside the tube, labels used, updates that C shortened by more than a
         tenth; passes made by the last call.
 
     Examples

@@ -40,11 +40,8 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
 
     Raises
     ------
-    TypeError
-        If the model is not linear: the vectors of kernel models cannot be averaged.
-    ValueError
-        If there are no blocks or rounds, if classes are needed and not given, or if the model asks for labels or makes
-        several passes.
+    TypeError, ValueError
+        If the model is not linear, asks for labels or makes several passes; without blocks, rounds or needed classes.
 
     Examples
     --------
@@ -86,8 +83,7 @@ def _one_pass(model, block, counts, seed, options):
     if model.shuffle:
         X, y = shuffle(X, y, random_state=seed)
     part = deepcopy(model)
-    if counts is not None:
-        part._counts = counts
+    part._counts = counts
     return part.partial_fit(X, y, **options)
 
 

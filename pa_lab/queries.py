@@ -95,16 +95,9 @@ class Number(Interval):
             return False
 
 
-class _Delta(Number):
-    """The range of delta, with what an error message should add."""
-
-    def __str__(self):
-        return f"{super().__str__()}, and at least 1 for the mistake bounds of Lu, Zhao and Hoi (2014) to hold"
-
-
 QUERY_CONSTRAINTS = {
     "query": [StrOptions(set(QUERIES))],
-    "delta": [_Delta(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    "delta": [Number(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     "n_rows": [Number(Integral, 1, None, closed="left"), None],
     "query_rate": [Number(Real, 0, 1, closed="both"), None],
     "label_budget": [Number(Integral, 0, None, closed="left"), None],
@@ -323,7 +316,7 @@ def estimate(values, probability) -> Estimate:
     Raises
     ------
     ValueError
-        Without labels, with values outside 0 and 1, or with probabilities that are not known.
+        Without labels, with values outside 0 and 1, or with unknown probabilities.
 
     Examples
     --------

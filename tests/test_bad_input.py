@@ -160,7 +160,7 @@ CASES = {
     "budget of means": (kernel(budget=2, average=True), ["average=True", "budget"]),
     "budget, landmarks": (kernel(budget=2, landmarks=2), ["landmarks and budget exclude each other"]),
     "landmarks, many": (kernel(landmarks=7), ["landmarks=7 is more than the 3 rows of the first call", "as an array"]),
-    "landmarks, width": (kernel(landmarks=np.ones((2, 5))), ["landmarks have 5 features", "X has 2"]),
+    "landmarks, width": (kernel(landmarks=np.ones((2, 5))), ["landmarks must be", "(m, 2)", "shape (2, 5)"]),
     "landmarks, NaN": (kernel(landmarks=X * NAN), ["Input landmarks contains NaN"]),
     "landmarks, none": (kernel(landmarks=[]), ["landmarks must be", "(m, 2)", "shape (0,)"]),
     **{f"landmarks of values, {m}": (kernel(np.eye(3), kernel="precomputed", landmarks=m),

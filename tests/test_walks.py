@@ -131,7 +131,7 @@ class Walk:
 
 def state(model):
     """Return every number that a learner holds."""
-    kernel = hasattr(model, "_passed")
+    kernel = hasattr(model, "kernel")
     holder, names = (
         (model, ("dual_coef_", "support_vectors_", "support_")) if kernel else (model._model, ("last", "drift"))
     )
