@@ -25,6 +25,19 @@ _ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 _Cost: TypeAlias = Mapping[Any, float] | ArrayLike | None
 
 class _Learner:
+    variant: _Variant
+    C: float
+    average: bool
+    half_life: float | None
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    early_stopping: bool
+    validation_fraction: float
+    shuffle: bool
+    batch_size: int
+    warm_start: bool
+    random_state: _Seed
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     n_iter_: int
@@ -42,6 +55,14 @@ class _Learner:
     def set_params(self, **params: Any) -> Self: ...
 
 class _Classifier(_Learner):
+    class_weight: _ClassWeight
+    cost: _Cost
+    multi_class: Literal["direct", "ovr"]
+    query: Literal["all", "margin", "random", "threshold"]
+    delta: float | Literal["auto"]
+    query_rate: float | None
+    label_budget: int | None
+    n_rows: int | None
     classes_: NDArray[Any]
     def fit(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     def partial_fit(
@@ -67,16 +88,29 @@ class _Classifier(_Learner):
     def score(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
 class _Regressor(_Learner):
+    epsilon: float
     def fit(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     def partial_fit(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     def predict(self, X: _Rows) -> _Numbers: ...
     def score(self, X: _Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
 class _Linear:
+    fit_intercept: bool
+    intercept_scaling: float
     coef_: _Numbers
     intercept_: _Numbers
 
 class _Expansion:
+    kernel: _Kernel
+    gamma: float | Literal["scale", "auto"]
+    degree: int
+    coef0: float
+    landmarks: int | ArrayLike | None
+    landmark_choice: Literal["start", "kmeans"]
+    landmark_norm: Literal["kernel", "euclidean"]
+    budget: int | None
+    budget_policy: _Policy
+    n_jobs: int | None
     @property
     def support_(self) -> NDArray[np.int64]: ...
     @property
@@ -85,29 +119,6 @@ class _Expansion:
     def dual_coef_(self) -> _Numbers: ...
 
 class PAClassifier(_Linear, _Classifier):
-    variant: _Variant
-    C: float
-    fit_intercept: bool
-    intercept_scaling: float
-    average: bool
-    half_life: float | None
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    early_stopping: bool
-    validation_fraction: float
-    shuffle: bool
-    class_weight: _ClassWeight
-    cost: _Cost
-    multi_class: Literal["direct", "ovr"]
-    batch_size: int
-    query: Literal["all", "margin", "random", "threshold"]
-    delta: float | Literal["auto"]
-    query_rate: float | None
-    label_budget: int | None
-    n_rows: int | None
-    warm_start: bool
-    random_state: _Seed
     def __init__(
         self,
         variant: _Variant = "PA-I",
@@ -136,22 +147,6 @@ class PAClassifier(_Linear, _Classifier):
     ) -> None: ...
 
 class PARegressor(_Linear, _Regressor):
-    variant: _Variant
-    C: float
-    epsilon: float
-    fit_intercept: bool
-    intercept_scaling: float
-    average: bool
-    half_life: float | None
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    early_stopping: bool
-    validation_fraction: float
-    shuffle: bool
-    batch_size: int
-    warm_start: bool
-    random_state: _Seed
     def __init__(
         self,
         variant: _Variant = "PA-I",
@@ -173,37 +168,6 @@ class PARegressor(_Linear, _Regressor):
     ) -> None: ...
 
 class KernelPAClassifier(_Expansion, _Classifier):
-    variant: _Variant
-    C: float
-    kernel: _Kernel
-    gamma: float | Literal["scale", "auto"]
-    degree: int
-    coef0: float
-    landmarks: int | ArrayLike | None
-    landmark_choice: Literal["start", "kmeans"]
-    landmark_norm: Literal["kernel", "euclidean"]
-    budget: int | None
-    budget_policy: _Policy
-    average: bool
-    half_life: float | None
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    early_stopping: bool
-    validation_fraction: float
-    shuffle: bool
-    class_weight: _ClassWeight
-    cost: _Cost
-    multi_class: Literal["direct", "ovr"]
-    batch_size: int
-    query: Literal["all", "margin", "random", "threshold"]
-    delta: float | Literal["auto"]
-    query_rate: float | None
-    label_budget: int | None
-    n_rows: int | None
-    warm_start: bool
-    n_jobs: int | None
-    random_state: _Seed
     def __init__(
         self,
         variant: _Variant = "PA-I",
@@ -240,30 +204,6 @@ class KernelPAClassifier(_Expansion, _Classifier):
     ) -> None: ...
 
 class KernelPARegressor(_Expansion, _Regressor):
-    variant: _Variant
-    C: float
-    epsilon: float
-    kernel: _Kernel
-    gamma: float | Literal["scale", "auto"]
-    degree: int
-    coef0: float
-    landmarks: int | ArrayLike | None
-    landmark_choice: Literal["start", "kmeans"]
-    landmark_norm: Literal["kernel", "euclidean"]
-    budget: int | None
-    budget_policy: _Policy
-    average: bool
-    half_life: float | None
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    early_stopping: bool
-    validation_fraction: float
-    shuffle: bool
-    batch_size: int
-    warm_start: bool
-    n_jobs: int | None
-    random_state: _Seed
     def __init__(
         self,
         variant: _Variant = "PA-I",

@@ -452,7 +452,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             self._begin_classes(data.find_classes(y), "y")
         codes = data.encode(y, self.classes_)
         C = data.price_rows(self, codes, sample_weight)
-        if starts:
+        if starts and sample_weight is not None:
             data.refuse_idle_classes(y, sample_weight)
         return X, codes, C
 
@@ -640,29 +640,22 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             self._begin_stream()
         before = self._counts
         self._counts = before.copy()
-        lead, predicted = self._judge(X)
+        scores = self._judged(X)
+        lead = lead_of(scores)
         chances = np.empty(len(lead))
         judge(self._asking(len(lead)), self._counts, lead, chances)
         asked = chances >= 0.0
         ids = before[N_SEEN] + np.flatnonzero(asked)
         if len(ids):
-            self._questions = self._questions.ask(ids, chances[asked], lead[asked], predicted[asked])
+            self._questions = self._questions.ask(ids, chances[asked], lead[asked], predicted_index(scores[asked]))
         notices.of_silence(self, before)
         return (asked, ids) if return_ids else asked
 
-    def _judge(self, X):
-        """The scores the query rules look at, and the number of the class predicted, by the last weights.
-
-        With several classes the score is the lead of the best. Before the first label all scores are 0.
-        """
-        scores = np.zeros((X.shape[0], 1))
-        if self._model is not None:
-            scores = self._scores(X, self._model.last)
-        lead = scores[:, 0]
-        if scores.shape[1] > 1:
-            ordered = np.sort(scores, axis=1)
-            lead = ordered[:, -1] - ordered[:, -2]
-        return lead, predicted_index(scores)
+    def _judged(self, X):
+        """The scores by which rows are asked for, by the last weights; before the first label they are 0."""
+        if self._model is None:
+            return np.zeros((X.shape[0], 1))
+        return self._scores(X, self._model.last)
 
     def _take_answers(self, asked, y):
         """Take rows that were asked for or are free out of the counters in which the pass is to count them anew."""
@@ -771,6 +764,14 @@ def predicted_index(scores):
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(int)
     return scores.argmax(axis=1)
+
+
+def lead_of(scores):
+    """Return what the query rules look at: the score of each row or, with several classes, the lead of the best."""
+    if scores.shape[1] == 1:
+        return scores[:, 0]
+    ordered = np.sort(scores, axis=1)
+    return ordered[:, -1] - ordered[:, -2]
 
 
 def not_fitted(learner):

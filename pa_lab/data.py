@@ -22,10 +22,10 @@ def read_rows(learner, X, reset, finite=True):
 
     With ``reset`` they are the first that the learner sees. Without ``finite`` a pass looks for NaN and infinity.
     """
-    if not reset:
-        X = as_row(X)
-        if needs_no_check(learner, X, finite):
-            return X
+    if type(X) is list and len(X) == 1 and type(X[0]) is list and {float, int}.issuperset(map(type, X[0])):
+        X = np.array(X, dtype=np.float64)  # a row of numbers, which is checked faster
+    if not reset and needs_no_check(learner, X, finite):
+        return X
     refuse_containers(X)
     refuse_dates(X, "X")
     refuse_damaged(X)
@@ -34,13 +34,6 @@ def read_rows(learner, X, reset, finite=True):
     if hasattr(X, "indptr") and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return X
-
-
-def as_row(X):
-    """Return a single row that is a list of numbers as an array, which is checked faster, and all else as it is."""
-    if type(X) is list and len(X) == 1 and type(X[0]) is list and {float, int}.issuperset(map(type, X[0])):
-        return np.array(X, dtype=np.float64)
     return X
 
 
@@ -239,8 +232,6 @@ def check_weights(sample_weight, n, variant):
 
 def refuse_idle_classes(y, sample_weight):
     """Raise if all rows of a class have weight 0: it would count as a class and never be learnt."""
-    if sample_weight is None:
-        return
     classes, index = np.unique(y, return_inverse=True)
     weights = np.bincount(index, as_numbers(sample_weight, "sample_weight"))
     if not weights.all():

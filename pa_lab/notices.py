@@ -23,15 +23,10 @@ def warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-def passes(which, mark, before, after):
-    """Say whether a counter reached a mark in this call."""
-    return before[which] < mark <= after[which]
-
-
 def of_idle_weights(learner, before, C):
     """Warn if weights were given and C, on which they are factors, shortened hardly a step."""
     n, capped = (int(learner._counts[which]) for which in (N_UPDATES, N_CAPPED))
-    if not passes(N_UPDATES, MANY_UPDATES, before, learner._counts) or capped >= 0.01 * n:
+    if not before[N_UPDATES] < MANY_UPDATES <= n or capped >= 0.01 * n:
         return
     if getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any():
         cost = ", or give the costs of mistakes as cost=" if hasattr(learner, "cost") else ""
@@ -45,7 +40,7 @@ def of_silence(learner, before):
     if getattr(learner, "query", "all") != "threshold":
         return
     n, asked = (int(learner._counts[which]) for which in (N_SEEN, N_QUERIES))
-    if asked < FEW_LABELS and asked != learner.label_budget and passes(N_SEEN, MANY_ROWS, before, learner._counts):
+    if before[N_SEEN] < MANY_ROWS <= n and asked < FEW_LABELS and asked != learner.label_budget:
         warn(f"query='threshold' with delta={learner.delta} asked for {asked} of {n} labels. Where all scores are "
              "beyond delta it never asks again: take query='margin', which always may, or a larger delta.",
              LostWarning)  # fmt: skip
@@ -54,11 +49,8 @@ def of_silence(learner, before):
 def of_small_steps(learner, before, losses, y):
     """Warn if C capped nearly all steps of a regression, and it does no better than a constant."""
     updates, capped = (int(learner._counts[which] - before[which]) for which in (N_UPDATES, N_CAPPED))
-    if not (hasattr(learner, "epsilon") and allows_slack(learner.variant)):
-        return
-    if updates < MANY_UPDATES or capped < 0.95 * updates:
-        return
-    if losses > 0.9 * np.abs(y - np.median(y)).sum():
+    all_capped = allows_slack(learner.variant) and updates >= MANY_UPDATES and capped >= 0.95 * updates
+    if all_capped and hasattr(learner, "epsilon") and losses > 0.9 * np.abs(y - np.median(y)).sum():
         warn(f"C={learner.C:g} shortened {capped} of {updates} steps by more than a tenth, and the predictions are "
              "no better than a constant. C and epsilon are in units of y, which goes from "
              f"{y.min():.3g} to {y.max():.3g}: scale y with TransformedTargetRegressor(model, "

@@ -228,7 +228,9 @@ class Questions(NamedTuple):
     def close(self, ids=None):
         """Return what is left without these questions, or without any, and the rows of those taken out."""
         asked = table(self.open, 4)
-        found = asked[:, 0].astype(np.int64) if ids is None else np.asarray(ids)
+        if ids is None:
+            return self._replace(open=()), asked
+        found = np.asarray(ids)
         if found.ndim != 1 or (len(found) and found.dtype.kind not in "iu"):
             raise ValueError("a question goes by its identifier, a whole number from should_query(X, return_ids=True); "
                              f"got {ids!r}. For labels that cost nothing pass asked='free'.")  # fmt: skip
@@ -247,7 +249,8 @@ class Questions(NamedTuple):
                              "to all open questions, in the order asked; for some of them pass their identifiers, from "
                              "should_query(X, return_ids=True).")  # fmt: skip
         mistake = closed[:, 3] != np.maximum(codes, 0.0)
-        return left._replace(paid=append(self.paid, np.column_stack([closed[:, :3], codes, mistake])))
+        paid = np.concatenate([closed[:, :3], codes[:, np.newaxis], mistake[:, np.newaxis]], axis=1)
+        return left._replace(paid=append(self.paid, paid))
 
     def paid_in_pass(self, examples, seen):
         """Note what was paid in a traced pass over examples, before which ``seen`` rows were seen."""
