@@ -56,7 +56,7 @@ peers: $(STAMP)
 bench: peers  ## Measure speed against other implementations
 	@$(PY) tests/bench/bench.py
 
-faults: $(STAMP)  ## Kill, fill the disk and run twice at once; a rerun must not tell
+faults: $(STAMP)  ## Kill runs and start two at once; a rerun must not tell
 	@$(PY) tests/faults/faults.py
 
 # What it needs is installed for this target only.

@@ -5,6 +5,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from axe_core_python.selenium import Axe
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
@@ -13,6 +14,8 @@ FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+
+WIDTHS = (390, 768, 1280)
 
 needs_browser = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs Chromium and its driver (Debian: chromium and chromium-driver)"
@@ -77,6 +80,12 @@ class Page:
     def prefers(self, **features):
         values = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": values})
+
+    def accused(self):
+        """What axe-core has to say against the page: contrast, names, headings, tables, links."""
+        found = Axe().run(self.driver)
+        assert len(found["passes"]) > 10
+        return [(v["id"], v["nodes"][0]["html"][:200], len(v["nodes"])) for v in found["violations"]]
 
 
 @contextmanager

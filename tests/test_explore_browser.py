@@ -11,29 +11,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from browser import browse, needs_browser
+from browser import WIDTHS, needs_browser
 from pa_lab import PAClassifier
 from pa_lab.study import store
 
 PAGE = (store.ROOT / "report" / "explore.html").as_uri()
 PARTS = ("step", "stream", "asking", "kernel", "results")
 pytestmark = needs_browser
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with browse(PAGE, tmp_path_factory.mktemp("browser")) as page:
-        yield page
-
-
-@pytest.fixture
-def page(browser):
-    """The browser at 1280 pixels; the console must be empty when the test is done."""
-    browser.size(1280)
-    browser.prefers(color_scheme="light", reduced_motion="no-preference")
-    browser.complaints()
-    yield browser
-    assert browser.complaints() == []
 
 
 # ---------------------------------------------------------------- every control
@@ -178,21 +162,6 @@ def test_tabs_by_keyboard_and_the_way_back(page):
     assert page.address() == "stream"
 
 
-def test_everything_that_can_be_used_has_a_name(page):
-    for part in PARTS:
-        page.open(part)
-        page.look(part)
-        tree = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-        roles = {"button", "slider", "combobox", "checkbox", "spinbutton", "tab", "image", "img", "group", "tabpanel"}
-        for node in tree:
-            if node.get("role", {}).get("value") in roles and not node.get("ignored"):
-                focusable = any(p["name"] == "focusable" for p in node.get("properties", []))
-                if focusable or node["role"]["value"] in ("image", "img"):
-                    assert node.get("name", {}).get("value"), page.driver.execute_cdp_cmd(
-                        "DOM.describeNode", {"backendNodeId": node["backendDOMNodeId"]}
-                    )
-
-
 # ---------------------------------------------------------------- the address
 
 
@@ -263,7 +232,7 @@ def test_bad_addresses_fall_back_to_the_defaults(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_off(page, width, scheme):
     page.prefers(color_scheme=scheme)
     page.size(width, mobile=width < 500)
@@ -271,6 +240,7 @@ def test_nothing_is_cut_off(page, width, scheme):
         page.open(part)
         page.look(part)
         assert page.run("return document.documentElement.scrollWidth <= window.innerWidth"), part
+        assert page.accused() == [], part
         outside = """
             return [...document.querySelectorAll(`#${arguments[0]} :is(button, select, input, canvas, svg, td, th)`)]
               .filter((e) => e.checkVisibility() && !e.closest(".chip"))

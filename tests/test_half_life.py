@@ -87,21 +87,6 @@ def test_a_million_rows_agree_with_the_sum(million, half_life, calls, form):
     assert abs(model.coef_[0] - weight @ path / weight.sum()).max() < 1e-12 * abs(path).max()
 
 
-@pytest.mark.parametrize("half_life", [2.0, 500.0, 1e6])
-def test_ten_thousand_rows_of_a_growing_kernel_agree_with_the_sum(half_life):
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(10_000, 2))
-    y = np.where(np.hypot(*rows.T) + 0.1 * rng.normal(size=len(rows)) > 1, 1, -1)
-    model = KernelPAClassifier(C=1.0, gamma=2.0, average=True, half_life=half_life)
-    for part in np.split(np.arange(len(y)), [3, 1000, 1001, 7000]):
-        model.partial_fit(rows[part], y[part], classes=[-1, 1])
-    last = KernelPAClassifier(C=1.0, gamma=2.0).fit(rows, y)
-    weight = np.exp2(-(np.arange(len(y))[::-1] / np.longdouble(half_life)))
-    share = np.cumsum(weight[::-1])[::-1] / weight.sum()  # a vector is there from its own row on
-    expected = last.dual_coef_[0] * share[last.support_]
-    assert abs(model.dual_coef_[0] - expected).max() < 1e-12 * abs(expected).max()
-
-
 def test_short_rows_of_a_wide_stream_do_not_touch_every_weight():
     """With a half-life of one row the sum is scaled every 448 rows, and only then is every weight read."""
     rng, wide = np.random.default_rng(2), 5000

@@ -32,16 +32,6 @@ def test_methods_differ_in_colour_and_without_it():
     assert {*VARIANTS, *QUERIES, *POLICIES} <= plotting.COLORS.keys()
 
 
-def test_lines_with_band_draws_the_frame_as_it_is(ax):
-    frame = pd.DataFrame({"C": [1, 10, 1, 10], "auc": [0.8, 0.9, 0.6, 0.7], "by": ["PA-I", "PA-I", "other", "other"]})
-    frame = frame.assign(low=frame.auc - 0.1, high=frame.auc + 0.1)
-    plotting.lines_with_band(ax, frame, x="C", y="auc", low="low", high="high", by="by", marker=True)
-    assert labels(ax) == ["PA-I", "other"]
-    assert ax.lines[0].get_color() == plotting.COLORS["PA-I"]
-    assert ax.lines[1].get_ydata().tolist() == [0.6, 0.7]
-    assert len(ax.collections) == 2
-
-
 def test_panels_draw_a_line_for_each_group_and_a_band_where_there_is_one():
     rows = [(name, rule, C) for name in ("a9a", "w8a") for rule in ("PA", "PA-I") for C in (0.1, 1.0)]
     frame = pd.DataFrame(rows, columns=["set", "rule", "C"]).assign(auc=range(8), f1=0.5)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 from pa_lab.study.standin import lookalike, misfire_blocks, misfire_stream
 
@@ -24,13 +22,6 @@ def test_the_stream_has_the_form_of_ijcnn1():
     assert 0.09 < (y == 1).mean() < 0.11 and np.abs(X).max() < 1.1
     assert len(np.unique(X, axis=0)) == 50_000
     assert not np.array_equal(X, misfire_stream(50_000, seed=1)[0])
-
-
-def test_streams_of_other_seeds_obey_the_same_rule_which_is_not_linear():
-    X, y = misfire_stream(20_000)
-    X_test, y_test = misfire_stream(20_000, seed=1)
-    auc = roc_auc_score(y_test, LogisticRegression(max_iter=500).fit(X, y).decision_function(X_test))
-    assert 0.8 < auc < 0.98
 
 
 @pytest.mark.parametrize("arguments", [(-1,), (10, 0)])

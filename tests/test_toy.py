@@ -21,10 +21,6 @@ def test_the_clouds_lie_where_they_should():
         np.testing.assert_allclose(np.cov(X[y == label].T), np.eye(2), atol=0.05)
 
 
-def test_the_default_stream_holds_both_labels_equally_often():
-    assert toy.stream()[1].sum() == 0
-
-
 def test_the_two_waves_are_the_same_seen_from_the_rows():
     (stays, labels), (moves, again) = toy.wave(False, seed=1), toy.wave(True, seed=1)
     moved = 8 * np.pi * np.arange(4000) / 4000

@@ -38,11 +38,6 @@ from sklearn.utils import Bunch
 from pa_lab.study import newswire, store
 from pa_lab.study.standin import drifting, lookalike, misfire_stream, wire
 
-try:
-    import fcntl
-except ImportError:  # Windows: stale temporary files are left to the user there
-    fcntl = None
-
 TIMEOUT = 10  # seconds without a byte before a download is given up
 LARGEST = 2**26  # bytes that a file may have, packed or not; the largest of the registry has 28 million
 _ADVICE = "set PA_LAB_CACHE to a folder you may write"
@@ -75,7 +70,6 @@ class File:
     positives: int
     digest: str  # `content_digest` of the parsed rows with the labels of the text
     withdrawn: bool = False
-    text: str = ""  # sha256 of the unpacked text, where to parse another one could take for ever
 
     @property
     def address(self):
@@ -104,14 +98,11 @@ def _twonorm(rows=7400, n_features=20, seed=0):
     return rng.standard_normal((rows, n_features)) + y[:, None] * (2 / np.sqrt(n_features)), y
 
 
-TEXTS = {"reuters21578": "fb13cba7c5d739fda133b67d8228bfc28065a9080ac0e9810d3f07303ae40c32"}
-
-
 def _registry():
     """Read the table of the sets: a row per file, those of a set one after the other."""
     table = pd.read_csv(Path(__file__).with_name("datasets.csv"), keep_default_na=False).astype({"withdrawn": bool})
     for (name, title, width, positive, nonzeros, first), rows in table.groupby(list(table.columns[:6]), sort=False):
-        files = tuple(File(*row, text=TEXTS.get(name, "")) for row in rows[table.columns[6:]].itertuples(index=False))
+        files = tuple(File(*row) for row in rows[table.columns[6:]].itertuples(index=False))
         positive = tuple(map(float, positive.split()))
         generate = _twonorm if name == "twonorm" else None
         yield name, Dataset(name, title, width, files, positive, nonzeros, first, generate)
@@ -313,20 +304,13 @@ def _load_file(dataset, file):
         except DatasetError as error:
             if source == "folder":  # the user's own: silence would hide what is wrong with it
                 raise
-            warnings.warn(f"{error}; {_dropped(path)}", stacklevel=4)
+            warnings.warn(f"{error}; it is dropped from the cache", stacklevel=4)
+            with contextlib.suppress(OSError):
+                path.unlink()
     raw = _download(file)
     content = _parsed(dataset, file, raw, file.url)
     _keep(file, raw)
     return content, "download"
-
-
-def _dropped(path):
-    """Remove a copy from the cache and say so, or why not."""
-    try:
-        path.unlink()
-    except OSError as error:
-        return f"it cannot be removed from the cache ({error.strerror}): remove it by hand"
-    return "it is dropped from the cache"
 
 
 def _fetch_file(dataset, file):
@@ -340,8 +324,7 @@ def _keep(file, raw):
     kind = ".bz2" if raw.startswith(_BZ2) else ".tar.gz" if raw.startswith(_GZIP) else ""
     path = cache_folder() / (file.path + kind)
     try:
-        with _replacing(path) as out:
-            out.write(raw)
+        store.atomic_write(path, raw)
     except OSError as error:
         raise DatasetError(f"cannot write {path} ({error.strerror}): {_ADVICE}") from error
     return path
@@ -390,8 +373,6 @@ def _read(dataset, file, raw, where):
         text = _unpacked(raw)
         if re.match(rb"\s*<(?!!DOCTYPE lewis)", text):
             raise rejected("is an HTML page, not data")
-        if file.text not in ("", hashlib.sha256(text.replace(b"\r\n", b"\n")).hexdigest()):
-            raise rejected("has another text")
         folder = file.path.partition("/")[0]
         if folder not in _READERS:
             raise DatasetError(f"datasets.csv has {file.path}, but there is a reader for {', '.join(_READERS)} only")
@@ -477,10 +458,10 @@ def _parsed(dataset, file, raw, where):
         return _read_parsed(dataset, file, path)
     content = _read(dataset, file, raw, where)
     try:
-        with _replacing(path) as out:
+        with store.replacing(path) as out:
             _write_parsed(out, dataset, *content)
     except OSError as error:
-        _warn_unwritable(str(path.parent), error.strerror)
+        warn_unwritable("parsed copies", str(path.parent), error.strerror)
     return content
 
 
@@ -494,50 +475,24 @@ def _write_parsed(out, dataset, X, y=None):
 
 def _read_parsed(dataset, file, path):
     """Return the content of a parsed copy; anything but what was stored is an error."""
-    if not dataset.n_features:
-        packed = _bytes(path)
-        _expect(hashlib.sha256(packed).hexdigest() == file.digest)
-        return (newswire.unpack(packed),)
-    with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
-        _expect(sum(part.file_size for part in saved.zip.infolist()) <= LARGEST)
-        X, y = (_csr(saved, file.rows, dataset.n_features) if dataset.nonzeros else saved["X"]), saved["y"]
-    _expect(content_digest(X, y) == file.digest)
-    return X, y
-
-
-def _csr(arrays, *shape):
-    return sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-
-
-def _expect(holds):
-    if not holds:
+    if dataset.n_features:
+        with open(path, "rb") as stored, np.load(stored, allow_pickle=False) as saved:
+            X, y = dict(saved), saved["y"]
+        parts = X.get("data"), X.get("indices"), X.get("indptr")
+        X = sp.csr_matrix(parts, shape=(file.rows, dataset.n_features)) if dataset.nonzeros else X["X"]
+        content, digest = (X, y), content_digest(X, y)
+    else:
+        packed = path.read_bytes()
+        content, digest = (newswire.unpack(packed),), hashlib.sha256(packed).hexdigest()
+    if digest != file.digest:
         raise ValueError("not what was stored")
+    return content
 
 
 @functools.cache
-def _warn_unwritable(folder, reason):
-    """Warn once a process: all works without the parsed copy, only slower."""
-    warnings.warn(f"cannot keep parsed copies in {folder} ({reason}): {_ADVICE}", stacklevel=2)
-
-
-@contextlib.contextmanager
-def _replacing(path):
-    """As `store.replacing`, for a file of the cache, whose lock writers share.
-
-    A killed process leaves its temporary file. The next writer that finds itself alone removes it.
-    """
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / ".lock", "ab") as lock:
-        if fcntl:
-            with contextlib.suppress(OSError):  # another writer is at work, or the file system knows no locks
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                for stale in cache.glob("*/.*.tmp"):
-                    stale.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_SH)
-        with store.replacing(path) as out:
-            yield out
+def warn_unwritable(what, folder, reason):
+    """Warn once a process: all works without what is kept in the cache folder, only slower."""
+    warnings.warn(f"cannot keep {what} in {folder} ({reason}): {_ADVICE}", stacklevel=3)
 
 
 # --- The stand-in -----------------------------------------------------------------------------------------

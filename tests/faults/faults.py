@@ -1,4 +1,4 @@
-"""What a kill, a full disk or a second run at the same time may leave behind: `make faults`.
+"""What a kill or a second run at the same time may leave behind: `make faults`.
 
 Each task (a download, a run of the notebooks, the compilation of the report) is disturbed, then run again as if nothing
 had been; what it made must be, byte for byte, what an undisturbed run makes, with nothing left over. Prints what
@@ -78,7 +78,7 @@ class Task:
         return process.returncode, said
 
     def made(self, folder):
-        return {name: digest for name, digest in contents(folder).items() if not name.endswith(".lock")}
+        return {name: digest for name, digest in contents(folder).items() if not name.endswith(".tmp")}
 
 
 def tasks(site, published):
@@ -132,48 +132,6 @@ def two_at_once(task, folder, expected):
     return ("one refused" if failed else "both ended"), rerun(task, folder, expected)
 
 
-@contextlib.contextmanager
-def small_disk(kilobytes):
-    """A file system of its own, in memory; None where this user may not mount one."""
-    with tempfile.TemporaryDirectory(prefix="pa-lab-disk-") as point:
-        options = f"size={kilobytes}k,mode=777"
-        try:
-            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", point], capture_output=True)
-        except OSError:
-            mounted = None
-        if mounted is None or mounted.returncode:
-            yield None
-            return
-        try:
-            yield Path(point)
-        finally:
-            subprocess.run(["umount", "-l", point], check=False)
-
-
-def full_disk(task, expected, free, whole):
-    """Room for only ``free`` kilobytes: an error with a sentence, nothing damaged; with room again, the same result."""
-    with small_disk(whole) as disk:
-        if disk is None:
-            return "skipped: no right to mount a file system here", ""
-        folder = disk / "project"
-        task.prepare(folder)
-        before = task.made(folder)
-        ballast = disk / "ballast"
-        stat = os.statvfs(disk)
-        size = max(0, stat.f_bavail * stat.f_frsize - free * 1024)
-        ballast.write_bytes(b"\0" * size)
-        code, said = task.run(folder)
-        after = task.made(folder)
-        if code == 0:
-            return "had room", "" if after == expected else "ended well but made something else"
-        if "No space left" not in said and "cannot write" not in said:
-            return "full", f"no word of the disk: {said[-600:]}"
-        if after != before:
-            return "full", f"left something: {difference(after, before)}"
-        ballast.unlink()
-        return "full", rerun(task, folder, expected)
-
-
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=20, help="in all, shared among the tasks")
@@ -210,8 +168,6 @@ def main(argv=None):
                 task.prepare(folder)
                 note("SIGKILL", kill_at_random(task, folder, expected, took, rng))
                 shutil.rmtree(folder)
-            for free in (0, 40, 120):
-                note(f"disk with {free} kB left", full_disk(task, expected, free, whole=16_000))
             folder = place / f"{task.name}-twice"
             task.prepare(folder)
             note("two at once", two_at_once(task, folder, expected))
