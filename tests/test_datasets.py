@@ -263,7 +263,8 @@ def test_download_fills_the_cache(tmp_path, site, body):
 
 
 def test_a_download_that_cannot_be_kept_is_an_error(tmp_path, site):
-    (tmp_path / "cache").write_text("in the way")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "libsvm").write_text("in the way")
     with pytest.raises(DatasetError, match=r"cannot write .*set PA_LAB_CACHE to a folder"):
         load("tiny")
 
