@@ -44,6 +44,7 @@ from pa_lab.queries import (
     NO_LIMIT,
     QUERIES,
     QUERY_CONSTRAINTS,
+    WINDOW,
     Asking,
     Number,
     PaidLabels,
@@ -161,6 +162,7 @@ class OnlineEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
 
     # ---- checked parameters and rows
@@ -594,8 +596,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 raise ValueError("delta='auto' spreads the label_budget over the rows to come: say how many there will "
                                  "be, n_rows=..., or, for a stream without end, query_rate=...")  # fmt: skip
             n_rows = self._counts[N_SEEN] - self._counts[N_FREE] + n
-        self._questions = self._questions.with_memory()
-        return rule._replace(n_rows=int(n_rows or 0), memory=self._questions.memory)
+        memory = np.zeros(2 + WINDOW) if self._questions.memory is None else self._questions.memory.copy()
+        self._questions = self._questions._replace(memory=memory)
+        return rule._replace(n_rows=int(n_rows or 0), memory=memory)
 
     @all_or_nothing
     def should_query(self, X, return_ids=False):
@@ -623,7 +626,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         Raises
         ------
         ValueError
-            On NaN, infinity, another number of features than before, or parameters out of range.
+            As for `fit`.
 
         Examples
         --------
@@ -681,9 +684,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         --------
         >>> from pa_lab import PAClassifier
         >>> model = PAClassifier(query="margin", label_budget=1)
-        >>> asked, ids = model.should_query([[1.0], [2.0]], return_ids=True)
-        >>> ids.tolist(), model.cancel_queries(ids).should_query([[3.0]]).tolist()
-        ([0], [True])
+        >>> model.should_query([[1.0], [2.0]]).tolist(), model.cancel_queries().should_query([[3.0]]).tolist()
+        ([True, False], [True])
         """
         if self._counts is None:
             raise not_fitted(self)

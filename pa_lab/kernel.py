@@ -177,11 +177,6 @@ class KernelModel(OnlineEstimator):
         """Weights of the vectors to predict with, a row for each output."""
         return np.array(self._shown_weights().T, order="C")
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
 
 def dense(X):
     """Return rows as a C-contiguous array."""

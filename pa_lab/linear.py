@@ -159,20 +159,13 @@ class PAClassifier(LinearEstimator, OnlineClassifier):
     n_iter_, n_features_in_, feature_names_in_
         Passes made by the last call, and as in scikit-learn.
 
-    Examples seen, updates made, mistakes made before each update (among the labels asked for), labels asked for,
-        updates that C shortened by more than a tenth.
-    n_iter_ : int
-        Passes made by the last call.
-
     Examples
     --------
     >>> import numpy as np
     >>> from pa_lab import PAClassifier
     >>> model = PAClassifier(variant="PA").fit(np.array([[2.0], [-2.0]]), ["on", "off"])
-    >>> model.coef_.round(3), model.intercept_.round(3), model.n_updates_
-    (array([[0.56]]), array([0.12]), 2)
-    >>> model.predict([[1.0]]).tolist()
-    ['on']
+    >>> model.coef_.round(3), model.intercept_.round(3), model.predict([[1.0]]).tolist()
+    (array([[0.56]]), array([0.12]), ['on'])
     """
 
     _parameter_constraints = OnlineClassifier._parameter_constraints | LINEAR_CONSTRAINTS
@@ -220,9 +213,6 @@ class PARegressor(LinearEstimator, OnlineRegressor):
     coef_, intercept_, n_seen_, n_updates_, n_mistakes_, n_queries_, n_capped_, n_iter_, n_features_in_, \
     feature_names_in_
         As in `PAClassifier`.
-
-    Examples seen, updates made, predictions outside the tube, labels used, updates that C shortened by more than a
-        tenth; passes made by the last call.
 
     Examples
     --------

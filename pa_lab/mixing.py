@@ -45,9 +45,7 @@ def mix(model, blocks, rounds=3, n_jobs=None, classes=None):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from pa_lab import PAClassifier
-    >>> from pa_lab.mixing import mix
     >>> X, y = np.array([[2.0, 1.0], [-2.0, 0.0], [1.0, 3.0], [-1.0, -2.0]]), np.array([1, -1, 1, -1])
     >>> mix(PAClassifier(C=0.1), [(X[:2], y[:2]), (X[2:], y[2:])]).predict(X).tolist()
     [1, -1, 1, -1]

@@ -6,10 +6,9 @@ close to 0 (Lu, Zhao and Hoi, 2014, Algorithm 1; their analysis wants ``delta >=
 lasts, see `steered`.
 
 Inside ``fit`` the compiled pass asks, and learns from no other label (``early_stopping`` reads those of the rows it
-holds out). Each pass asks anew, and a label asked for again counts again, so that one pass is the rule. Where a person
-or a service labels,
-``should_query(X)`` says which rows to ask for and ``partial_fit(X, y, asked=True)`` takes the answers. Each paid label
-is kept with the probability with which it was asked for; `estimate` turns them into statements about all rows.
+holds out). Where a person or a service labels, ``should_query(X)`` says which rows to ask for and ``partial_fit(X, y,
+asked=True)`` takes the answers; `Questions` holds what is open and what was paid for. `estimate` turns paid labels into
+statements about all rows.
 """
 
 from numbers import Integral, Real
@@ -274,10 +273,6 @@ class Questions(NamedTuple):
             log[:, 3] = places[np.maximum(log[:, 3], 0.0).astype(int)]
         return self._replace(open=(questions,), paid=(paid,))
 
-    def with_memory(self):
-        """Have a memory of one's own, empty at first."""
-        return self._replace(memory=np.zeros(2 + WINDOW) if self.memory is None else self.memory.copy())
-
 
 def append(log, new):
     """Return a log with more rows at the end, its arrays merged so that they are few and no call copies them all.
@@ -314,7 +309,6 @@ def estimate(values, probability) -> Estimate:
     Returns
     -------
     Estimate
-        ``mean``, ``error``, ``low`` and ``high``.
 
     Raises
     ------
@@ -323,7 +317,6 @@ def estimate(values, probability) -> Estimate:
 
     Examples
     --------
-    >>> import numpy as np
     >>> estimate(np.array([1, 0]), np.array([0.5, 0.1])).mean
     0.16666666666666666
     """
