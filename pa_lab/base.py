@@ -348,9 +348,6 @@ class OnlineEstimator(BaseEstimator):
                              "example 100.")  # fmt: skip
         if not self.early_stopping:
             return IN_ORDER, None
-        if n * self.validation_fraction < 1 or n * (1 - self.validation_fraction) < 1:
-            raise ValueError(f"early_stopping holds out validation_fraction={self.validation_fraction} of the rows, "
-                             f"and X has only {n}: give more rows or set early_stopping=False.")  # fmt: skip
         from sklearn.model_selection import train_test_split  # slow to import, and rarely used
 
         seed = int(self._draw("order", "integers", np.iinfo(np.int32).max))
@@ -358,8 +355,10 @@ class OnlineEstimator(BaseEstimator):
             train, held_out = train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed,
                                                stratify=y if is_classifier(self) else None)  # fmt: skip
         except ValueError as error:
-            raise ValueError(f"early_stopping cannot hold out rows of every class: {error} Give more rows or set "
-                             "early_stopping=False.") from error  # fmt: skip
+            raise ValueError(
+                f"early_stopping cannot hold out validation_fraction={self.validation_fraction} of {n} "
+                f"rows, some of every class: {error} Give more rows or set early_stopping=False."
+            ) from error
         return np.sort(train), held_out
 
     # ---- predicting

@@ -221,8 +221,8 @@ def test_early_stopping_by_hand(n_classes, tol):
     [
         ({"tol": 1e-3}, "tol=0.001 and .* needs several passes"),
         ({"early_stopping": True}, "early_stopping=True: a stopping rule needs several passes"),
-        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.001}, "X has only 90"),
-        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.999}, "X has only 90"),
+        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.001}, "cannot hold out .*=0.001 of 90 rows"),
+        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.999}, "cannot hold out .*=0.999 of 90 rows"),
     ],
 )
 def test_stopping_rules_that_cannot_work_are_refused(options, words):
