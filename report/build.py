@@ -28,7 +28,7 @@ import explore
 import publish
 import readme
 from pa_lab import datasets
-from pa_lab.study import store
+from pa_lab.study import rare, store
 
 NOTEBOOKS = "notebooks/[0-9][0-9]_*.ipynb"
 GENERATED = ("figures/*.svg", "figures/times/*.svg", "report/results/*.json", "report/results/times/*.json")
@@ -158,12 +158,19 @@ def build(root, notebooks, full=True, parameters=None):
 
 
 def run_campaign(root, notebooks):
-    """Run a notebook whose long experiment stores its rows in the project, and drop all else that it writes."""
-    settings = settings_of(notebooks)
-    if missing := missing_data(settings, fetch=True):
+    """Run a long experiment, which stores its rows in the project, and drop all else that its notebook writes."""
+    name, settings = os.environ.get("PA_LAB_CAMPAIGN", ""), settings_of(notebooks)
+    in_guide = name == rare.NAME  # it belongs to a page of the guide, and stands in a module
+    wanted = {Path(rare.__file__): {DATA_SETS: rare.DATA_SETS}} if in_guide else settings
+    if missing := missing_data(wanted, fetch=True):
         raise BuildError(f"a campaign needs the real data, and {missing}")
+    start = time.time()
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
-        run_all(settings, {}, Path(folder), stand_in=False)
+        rare.main() if in_guide else run_all(settings, {}, Path(folder), stand_in=False)
+    file = store.campaign_file(name)
+    if not file.exists() or file.stat().st_mtime < start - 1:
+        names = ", ".join(path.stem for path in notebooks)
+        raise BuildError(f"nothing was stored: {names} has no campaign called {name!r}.")
     return 0
 
 

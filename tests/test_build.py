@@ -192,3 +192,9 @@ def test_the_report_alone_is_compiled_from_what_is_published(built, script):
     report.unlink()
     run = build(built, "--compile")
     assert run.returncode == 1 and "report.typ is missing" in run.stderr
+
+
+def test_a_campaign_that_no_notebook_has_is_an_error(built):
+    run = build(built, "--only", "02", "--campaign", PA_LAB_CAMPAIGN="02_mistyped")
+    assert run.returncode == 1
+    assert "nothing was stored: 02_toy has no campaign called '02_mistyped'" in run.stderr

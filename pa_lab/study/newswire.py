@@ -8,9 +8,9 @@ attribute TOPICS: with "YES" the indexers are known to have looked for topics); 
 empty; ``text``: title and body, or all there is of a story without them.
 """
 
+import html
 import json
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -20,36 +20,10 @@ TOP_TEN = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "sh
 COLUMNS = ["newid", "date", "date_malformed", "split", "judged", "topics", "text"]
 _MONTHS = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC"
 _DATE = re.compile(r"(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*?(\d\d:\d\d:\d\d)")
+_STORY = re.compile("<REUTERS ([^>]*)>(.*?)</REUTERS>", re.S)
+_ATTRIBUTE = re.compile('(\\w+)="([^"]*)"')
+_ELEMENT = re.compile(r"<(TITLE|AUTHOR|DATELINE|BODY)>.*?</\1>", re.S)
 _SOUND_DATE = re.compile(r"\d{1,2}-[A-Z]{3}-\d{4} \d\d:\d\d:\d\d")
-
-
-class _Reader(HTMLParser):
-    """Collects the stories of a text as rows of a frame; elements and characters without a meaning are passed over."""
-
-    def __init__(self):
-        super().__init__()
-        self.rows, self.story, self.group, self.element = [], {}, None, None
-
-    def handle_starttag(self, tag, attrs):
-        """Open a story, a group of names (TOPICS, PLACES and so on) or an element."""
-        if tag == "reuters":
-            self.story = dict(attrs) | {"names": [], "date": "", "title": "", "body": "", "text": ""}
-        elif tag != "d":
-            self.group = tag
-        self.element = tag
-
-    def handle_endtag(self, tag):
-        """Leave an element, after which the text may go on, or the story."""
-        if tag == "reuters":
-            self.rows.append(_row(self.story))
-        self.element = "text" if tag in ("title", "author", "dateline", "body") else None
-
-    def handle_data(self, data):
-        """Add characters to the story."""
-        if self.element == "d" and self.group == "topics":
-            self.story["names"].append(data)
-        elif self.element in ("date", "title", "body", "text") and self.story:
-            self.story[self.element] += data
 
 
 def parse(text: str) -> pd.DataFrame:
@@ -65,24 +39,31 @@ def parse(text: str) -> pd.DataFrame:
     ValueError
         If there is no story in it, or one without number, day or time.
     """
-    reader = _Reader()
-    reader.feed(text)
-    reader.close()
-    if not reader.rows:
+    rows = [_row(dict(_ATTRIBUTE.findall(head)), body) for head, body in _STORY.findall(text)]
+    if not rows:
         raise ValueError("no stories")
-    return _ordered(reader.rows)
+    return _ordered(rows)
 
 
-def _row(story):
-    found = _DATE.search(story["date"])
-    if not found or not story.get("newid", "").isdigit():
-        raise ValueError(f"story {story.get('newid')!r} has the date {story['date']!r}")
+def _row(about, story):
+    written = _inside("DATE", story)
+    found = _DATE.search(written)
+    if not found or not about.get("NEWID", "").isdigit():
+        raise ValueError(f"story {about.get('NEWID')!r} has the date {written!r}")
     day, month, year, clock = found.groups()
     date = f"{year}-{_MONTHS.index(month) // 3 + 1:02d}-{int(day):02d}T{clock}"
-    malformed = not _SOUND_DATE.match(story["date"].strip())
-    text = f"{story['title']}\n{story['body']}" if story["title"] else story["text"]
-    topics = tuple(story["names"])
-    return int(story["newid"]), date, malformed, story["lewissplit"], story["topics"], topics, text.strip()
+    malformed = not _SOUND_DATE.match(html.unescape(written).strip())
+    topics = tuple(re.findall("<D>(.*?)</D>", _inside("TOPICS", story)))
+    whole = _inside("TEXT", story)
+    title, body = _inside("TITLE", whole), _inside("BODY", whole)
+    text = html.unescape(f"{title}\n{body}" if title else _ELEMENT.sub("", whole)).strip()
+    return int(about["NEWID"]), date, malformed, about["LEWISSPLIT"], about["TOPICS"], topics, text
+
+
+def _inside(tag, text):
+    """Return what stands in the first element of this name, or nothing."""
+    found = re.search(f"<{tag}(?: [^>]*)?>(.*?)</{tag}>", text, re.S)
+    return found[1] if found else ""
 
 
 def _ordered(rows):

@@ -1,8 +1,9 @@
-"""Rare classes: is a factor on C or a cost on the margin better? `python -m pa_lab.study.rare` stores the answer."""
+"""Rare classes: a factor on C or a cost on the margin? `make campaign NAME=02_rare_classes` stores the answer."""
 
 import time
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
@@ -12,7 +13,7 @@ from pa_lab.linear import PAClassifier
 from pa_lab.study import datasets, metrics, newswire, store
 from pa_lab.study.experiments import both_drives, grid, sweep
 
-NAME = "02_rare_classes"
+NAME, DATA_SETS = "02_rare_classes", ["ijcnn1", "reuters21578"]
 FACTORS = 10.0 ** np.arange(7)
 SETTINGS = grid(C=10.0 ** np.arange(-6, 3), way=["none"], factor=[1.0])
 SETTINGS += grid(C=10.0 ** np.arange(-6, 3), way=["price", "cost"], factor=FACTORS)
@@ -34,9 +35,8 @@ def thinned(drive: Bunch, seed: int) -> list[np.ndarray]:
     return parts
 
 
-def topics() -> dict[str, list]:
+def topics(wire: pd.DataFrame) -> dict[str, list]:
     """Return the rows and labels of each topic with 30 to 120 stories in the first part of the ModApte split."""
-    wire = datasets.load("reuters21578").stories
     parts = newswire.modapte(wire)
     tfidf = TfidfVectorizer(sublinear_tf=True, min_df=3, stop_words="english").fit(wire["text"][parts[0]])
     X, found = tfidf.transform(wire["text"]), {}
@@ -75,13 +75,9 @@ def contest(X, y, X_test, y_test) -> list[dict]:
 
 def main(seeds: int = 5) -> None:
     """Run all and store the rows."""
-    start, data = time.perf_counter(), datasets.load("ijcnn1")
-    tasks = topics()
-    for name, drive in both_drives(data).items():
+    start, data = time.perf_counter(), [datasets.load(name) for name in DATA_SETS]
+    tasks = topics(data[1].stories)
+    for name, drive in both_drives(data[0]).items():
         tasks |= {f"ijcnn1, {name} {seed}": thinned(drive, seed) for seed in range(seeds)}
     frame = sweep(lambda task: contest(*tasks[task]), grid(task=tasks), n_jobs=1)
-    store.save_campaign(NAME, frame, [data, datasets.load("reuters21578")], time.perf_counter() - start)
-
-
-if __name__ == "__main__":
-    main()
+    store.save_campaign(NAME, frame, data, time.perf_counter() - start)
