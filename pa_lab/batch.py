@@ -12,11 +12,8 @@ equation of the Lagrangian in xi is ``2 C xi = tau``, so what the slack leaves i
 ``C xi^2 - tau xi = -tau^2 / (4 C)`` and the ridge on A is ``1/(2 C)``. Their equations 17 and 19 have twice that,
 ``tau^2 / (2 C)`` and ``1/C``, which are the duals at half the C and would make ``B = 1`` another rule than PA-II.
 
-A batch is a table with a column for each example: ``x`` holds its numbers and ``s`` its integers, row by row as named
-below. Few arrays make short code for the compiler, which would else take longer than many a pass.
-
-Glossary: ``n`` examples in the batch; ``free`` the ``m`` of them with ``0 < tau < cap``; ``L`` the Cholesky factor of
-A (plus ridge) on the free ones; ``gradient`` that of the dual's negative.
+Glossary: ``b`` the `Batch`; ``n`` examples in it; ``free`` the ``m`` of them with ``0 < tau < cap``; ``L`` the Cholesky
+factor of A (plus ridge) on the free ones; ``gradient`` that of the dual's negative.
 """
 
 from typing import NamedTuple
@@ -24,39 +21,134 @@ from typing import NamedTuple
 import numpy as np
 
 from pa_lab.compiled import COMPILED, INNER
-from pa_lab.jit import njit
+from pa_lab.jit import method, njit
 from pa_lab.rules import cap, gap_of, is_equation, ridge
 
 GAP = 1e-11  # relative duality gap that needs no more work; the promise is 1e-10
 RANK = 4e-16  # times the rank, the share of its diagonal below which a pivot is taken for 0
 OFF = 1e-14  # share of the largest loss below which a gradient is
 REGULAR = 1e-5  # share of its diagonal above which a pivot of a system of equations costs no digits that matter
-LOSS, PRICE, SIDE, TAU, STEP, RIDGE, CAP, GRADIENT, MOVE = range(9)  # rows of ``x``; PRICE is C
-ROW, WHEN, RIGHT, WRONG, FREE, PLACE, STOP = range(7)  # rows of ``s``
-AT_ZERO, INSIDE, AT_CAP, APART = range(4)  # values in s[PLACE]
+AT_ZERO, INSIDE, AT_CAP, APART = range(4)  # values of ``place``
 
 
 class Batch(NamedTuple):
-    """A batch of examples, or of constraints, and what its solver writes on; see `make_batch`.
+    """A batch of constraints, and what its solver writes on; see `make_problem`.
 
-    ``A`` is the matrix of the problem, ``L`` memory of its shape. The rows of ``x`` and ``s`` are given by
-
-    - LOSS, PRICE: ``l_k`` and ``C_k``; RIDGE, CAP: what the rule makes of ``C_k``;
-    - ROW, WHEN, SIDE, RIGHT, WRONG: the constraint ``side (W[right] - W[wrong]) . x_row >= ...`` at a time of the pass;
-    - TAU: the solution; STEP: what moves the weights, ``sum_k step_k y_k x_k = sum_k tau_k y_k x_k``;
-    - PLACE, GRADIENT: of an example; FREE, MOVE: the list of the free examples, and how each of the list moves;
-    - STOP: its first number is set to 1 from outside, by another thread, for the solver to come to an end at once.
+    ``A`` is the matrix of the problem, ``L`` memory of its shape. Number ``k`` is the constraint
+    ``side (W[right] - W[wrong]) . x_row >= ...`` at time ``when`` of the pass, with ``loss`` ``l_k`` and ``price``
+    ``C_k``, of which the rule makes a ``ridge`` and a ``cap``. ``tau`` is the solution; ``step`` moves the weights:
+    ``sum_k step_k y_k x_k = sum_k tau_k y_k x_k``. ``free`` lists the free examples, ``move`` says how each of the list
+    moves. ``stop`` begins with 1 once another thread wants the solver to come to an end.
     """
 
     A: np.ndarray
     L: np.ndarray
-    x: np.ndarray
-    s: np.ndarray
+    side: np.ndarray
+    loss: np.ndarray
+    price: np.ndarray
+    ridge: np.ndarray
+    cap: np.ndarray
+    tau: np.ndarray
+    step: np.ndarray
+    gradient: np.ndarray
+    move: np.ndarray
+    row: np.ndarray
+    when: np.ndarray
+    right: np.ndarray
+    wrong: np.ndarray
+    free: np.ndarray
+    place: np.ndarray
+    stop: np.ndarray
 
 
-def make_batch(n):
-    """Return memory for at most ``n`` examples, made once for many batches."""
-    return Batch(np.zeros((n, n)), np.zeros((n, n)), np.zeros((9, n)), np.zeros((7, n), np.int64))
+class Inequalities(NamedTuple):
+    """The problem of a batch of inequalities."""
+
+    b: Batch
+
+    def solve(self, variant, n):
+        """Solve it by a primal active set; returns the duality gap, see `solve`.
+
+        The example with the steepest gradient moves, the free ones move along so that their gradients stay 0, up to the
+        optimum or the first bound. A direction without curvature, from duplicated or dependent rows, goes all the way
+        to a bound. Zero rows keep ``tau = 0``.
+        """
+        b, scale = self.b, 0.0
+        for k in range(n):
+            b.tau[k] = 0.0
+            b.gradient[k] = -b.loss[k]
+            b.ridge[k] = ridge(variant, b.price[k])
+            b.cap[k] = cap(variant, b.price[k])
+            b.place[k] = APART
+            if b.A[k, k] > 0.0 and b.price[k] > 0.0:
+                b.place[k] = AT_ZERO
+                scale = max(scale, abs(b.loss[k]))
+        m, gap = np.int64(0), np.inf  # a plain 0 would have all that is called with it compiled once more
+        for turn in range(8):  # once as a rule; again where rounding left a gap
+            if turn % 2 == 0:
+                m = improve(b, n, m, OFF * scale)
+            else:
+                correct_free(b, m)
+            if m < 0:
+                return np.inf
+            gap = relative_gap(b, variant, n)
+            if gap <= GAP or b.stop[0]:
+                break
+        for k in range(n):  # in a slice numba would compile what words its error
+            b.step[k] = b.tau[k]
+        return gap
+
+
+class Equations(NamedTuple):
+    """The problem of a batch of equations; ``V`` is memory for eigenvectors."""
+
+    b: Batch
+    V: np.ndarray
+
+    def solve(self, variant, n):
+        """Solve ``(A + diag(1/(2 C))) tau = loss``; zero rows keep ``tau = 0``. Returns 0.
+
+        Rows that depend on each other may contradict each other, as one row with both labels does. What they contradict
+        in moves their taus towards ``2 C`` times the loss that stays, and no weight: it is the part of ``tau`` in the
+        null space of A. Its terms cancel out in the sum over the examples, but only up to their rounding. So ``step``
+        leaves it out. The losses that ``step`` leaves, computed through the weights, agree with ``tau / (2 C)`` to 1e-9
+        of the largest loss, or to ``1e-15 max_k sum_j |A_kj step_j|`` where rows almost depend on each other and that
+        is more.
+        """
+        b, m = self.b, np.int64(0)
+        for k in range(n):
+            b.tau[k] = b.step[k] = 0.0
+            b.ridge[k] = ridge(variant, b.price[k])
+            if b.A[k, k] > 0.0:
+                b.free[m] = k
+                b.move[m] = b.loss[k]
+                m += 1
+        factorize(b, np.int64(0), m)
+        for a in range(m):
+            j = b.free[a]
+            if b.L[a, a] * b.L[a, a] < REGULAR * (b.A[j, j] + b.ridge[j]):
+                solve_dependent(b, n, self.V)
+                return 0.0
+        forward_substitution(b, m)
+        back_substitution(b, m)
+        for a in range(m):
+            b.tau[b.free[a]] = b.step[b.free[a]] = b.move[a]
+        return 0.0
+
+
+solve_problem = method("solve")
+
+
+def make_problem(variant, n):
+    """Return memory for batches of at most ``n`` constraints, made once for many."""
+    b = Batch(*np.zeros((2, n, n)), *np.zeros((9, n)), *np.zeros((7, n), np.int64))
+    return Equations(b, np.zeros((n, n))) if is_equation(variant) else Inequalities(b)
+
+
+@njit(**COMPILED)
+def solve_batch(problem, variant, n):
+    """Solve the problem of ``n`` constraints, and return the duality gap."""
+    return solve_problem(problem, variant, n)
 
 
 def solve(variant, A, loss, C):
@@ -75,97 +167,63 @@ def solve(variant, A, loss, C):
     >>> gap < 1e-10, tau.round(6).tolist()
     (True, [0.333333, 0.333333])
     """
-    n = len(loss)
-    batch = make_batch(n)
-    batch.A[:], batch.x[LOSS], batch.x[PRICE] = A, loss, C
-    gap = (solve_equations if is_equation(variant) else solve_inequalities)(variant, n, *batch)
-    return batch.x[TAU], batch.x[STEP], gap
+    problem = make_problem(variant, len(loss))
+    b = problem.b
+    b.A[:], b.loss[:], b.price[:] = A, loss, C
+    gap = solve_batch(problem, variant, len(loss))
+    return b.tau, b.step, gap
 
 
 # ---------------------------------------------------------------- triangular systems
 
 
 @njit(**INNER)
-def put_row(A, L, s, a):
+def put_row(b, a):
     """Row ``a`` of the Cholesky factor of A over the free examples, left of its diagonal."""
-    for b in range(a):
-        total = A[s[FREE, a], s[FREE, b]]
-        for c in range(b):
-            total -= L[a, c] * L[b, c]
-        L[a, b] = total / L[b, b]
+    for i in range(a):
+        total = b.A[b.free[a], b.free[i]]
+        for j in range(i):
+            total -= b.L[a, j] * b.L[i, j]
+        b.L[a, i] = total / b.L[i, i]
 
 
 @njit(**INNER)
-def factorize(A, L, x, s, start, stop):
+def factorize(b, start, stop):
     """Rows ``start`` to ``stop`` of the Cholesky factor of A (plus ridge) over the free examples."""
     for a in range(start, stop):
-        if s[STOP, 0]:
+        if b.stop[0]:
             break
-        put_row(A, L, s, a)
-        j = s[FREE, a]
-        total = A[j, j]
-        for b in range(a):
-            total -= L[a, b] * L[a, b]
-        L[a, a] = np.sqrt(max(total + x[RIDGE, j], RANK * (A[j, j] + x[RIDGE, j])))
+        put_row(b, a)
+        k = b.free[a]
+        total = b.A[k, k]
+        for i in range(a):
+            total -= b.L[a, i] * b.L[a, i]
+        b.L[a, a] = np.sqrt(max(total + b.ridge[k], RANK * (b.A[k, k] + b.ridge[k])))
 
 
 @njit(**INNER)
-def forward_substitution(L, x, m):
+def forward_substitution(b, m):
     """Solve ``L v = move`` for ``m`` free examples, in place."""
     for a in range(m):
-        total = x[MOVE, a]
-        for b in range(a):
-            total -= L[a, b] * x[MOVE, b]
-        x[MOVE, a] = total / L[a, a]
+        for i in range(a):
+            b.move[a] -= b.L[a, i] * b.move[i]
+        b.move[a] /= b.L[a, a]
 
 
 @njit(**INNER)
-def back_substitution(L, x, m):
+def back_substitution(b, m):
     """Solve ``L' v = move`` for ``m`` free examples, in place."""
     for a in range(m - 1, -1, -1):
-        v = x[MOVE, a] / L[a, a]
-        x[MOVE, a] = v
-        for b in range(a):
-            x[MOVE, b] -= L[a, b] * v
+        b.move[a] /= b.L[a, a]
+        for i in range(a):
+            b.move[i] -= b.L[a, i] * b.move[a]
 
 
 # ---------------------------------------------------------------- inequalities: a primal active set
 
 
-@njit(**COMPILED)
-def solve_inequalities(variant, n, A, L, x, s):
-    """Solve a batch of inequalities by a primal active set; returns the duality gap, see `solve`.
-
-    The example with the steepest gradient moves, the free ones move along so that their gradients stay 0, up to the
-    optimum or the first bound. A direction without curvature, from duplicated or dependent rows, goes all the way to a
-    bound. Zero rows keep ``tau = 0``.
-    """
-    scale = 0.0
-    for k in range(n):
-        C = x[PRICE, k]
-        x[TAU, k], x[GRADIENT, k], x[RIDGE, k], x[CAP, k] = 0.0, -x[LOSS, k], ridge(variant, C), cap(variant, C)
-        s[PLACE, k] = APART
-        if A[k, k] > 0.0 and C > 0.0:
-            s[PLACE, k] = AT_ZERO
-            scale = max(scale, abs(x[LOSS, k]))
-    m, gap = np.int64(0), np.inf  # a plain 0 would have all that is called with it compiled once more
-    for turn in range(8):  # once as a rule; again where rounding left a gap
-        if turn % 2 == 0:
-            m = improve(n, A, L, x, s, m, OFF * scale)
-        else:
-            correct_free(L, x, s, m)
-        if m < 0:
-            return np.inf
-        gap = relative_gap(variant, n, A, x, s)
-        if gap <= GAP or s[STOP, 0]:
-            break
-    for k in range(n):  # in a slice numba would compile what words its error
-        x[STEP, k] = x[TAU, k]
-    return gap
-
-
 @njit(**INNER)
-def improve(n, A, L, x, s, m, tolerance):
+def improve(b, n, m, tolerance):
     """Let the example with the steepest gradient move until none is steep.
 
     Returns the number of free examples, -1 if the objective is unbounded. At most ``20 n + 20`` moves, against
@@ -174,208 +232,175 @@ def improve(n, A, L, x, s, m, tolerance):
     for _ in range(20 * n + 20):
         steepest, enters = tolerance, np.int64(-1)
         for k in range(n):
-            slope = x[GRADIENT, k]
-            if s[PLACE, k] == AT_ZERO:
-                slope = -slope
-            elif s[PLACE, k] != AT_CAP:
-                continue
+            slope = 0.0
+            if b.place[k] == AT_ZERO:
+                slope = -b.gradient[k]
+            elif b.place[k] == AT_CAP:
+                slope = b.gradient[k]
             if slope > steepest:
                 enters, steepest = k, slope
         if enters < 0:
             break
-        m = move_example(n, A, L, x, s, m, enters)
+        m = move_example(b, n, m, enters)
         if m < 0:
             break
     return m
 
 
 @njit(**INNER)
-def move_example(n, A, L, x, s, m, j):
+def move_example(b, n, m, j):
     """Move example ``j`` off its bound to the optimum along the way, or to its other bound.
 
     A free example that meets a bound first stays there, and ``j`` goes on. Meanwhile it stands in the list behind the
     ``m`` free ones. Returns the number of free examples, or -1 if the objective falls without end.
     """
-    sign = 1.0 if s[PLACE, j] == AT_ZERO else -1.0
-    s[FREE, m] = j
-    while not s[STOP, 0]:
-        put_row(A, L, s, m)
-        curvature = diagonal = A[j, j] + x[RIDGE, j]
+    sign = 1.0 if b.place[j] == AT_ZERO else -1.0
+    b.free[m] = j
+    while not b.stop[0]:
+        put_row(b, m)
+        curvature = diagonal = b.A[j, j] + b.ridge[j]
         for a in range(m):
-            curvature -= L[m, a] * L[m, a]
-            x[MOVE, a] = -sign * L[m, a]
-        back_substitution(L, x, m)
-        x[MOVE, m] = sign
+            curvature -= b.L[m, a] * b.L[m, a]
+            b.move[a] = -sign * b.L[m, a]
+        back_substitution(b, m)
+        b.move[m] = sign
         length = np.inf
         if curvature > RANK * (m + 2) * diagonal:
-            length = max(0.0, -sign * x[GRADIENT, j]) / curvature
-        length, blocker = shorten(x, s, m, length)
+            length = max(0.0, -sign * b.gradient[j]) / curvature
+        length, blocker = shorten(b, m, length)
         if length == np.inf:
             return -1
-        advance(n, A, x, s, m, length)
+        advance(b, n, m, length)
         if blocker < 0:  # the optimum along the way: j is free from now on
-            L[m, m] = np.sqrt(curvature)
-            s[PLACE, j] = INSIDE
-            x[GRADIENT, j] = 0.0
+            b.L[m, m] = np.sqrt(curvature)
+            b.place[j] = INSIDE
+            b.gradient[j] = 0.0
             return m + 1
-        stops = s[FREE, blocker]
-        at_cap = x[MOVE, blocker] > 0.0
-        x[TAU, stops] = x[CAP, stops] if at_cap else 0.0
-        s[PLACE, stops] = AT_CAP if at_cap else AT_ZERO
+        stops = b.free[blocker]
+        at_cap = b.move[blocker] > 0.0
+        b.tau[stops] = b.cap[stops] if at_cap else 0.0
+        b.place[stops] = AT_CAP if at_cap else AT_ZERO
         if blocker == m:
             return m
-        x[GRADIENT, stops] = 0.0
+        b.gradient[stops] = 0.0
         for a in range(blocker, m):
-            s[FREE, a] = s[FREE, a + 1]
+            b.free[a] = b.free[a + 1]
         m -= 1
-        factorize(A, L, x, s, blocker, m)
+        factorize(b, blocker, m)
     return -1
 
 
 @njit(**INNER)
-def shorten(x, s, m, length):
+def shorten(b, m, length):
     """Cut a step where the first bound is met: the length, and the place in the list of who meets it, -1 for nobody."""
-    j, blocker = s[FREE, m], np.int64(-1)
-    space = x[CAP, j] - x[TAU, j] if x[MOVE, m] > 0.0 else x[TAU, j]
+    j, blocker = b.free[m], np.int64(-1)
+    space = b.cap[j] - b.tau[j] if b.move[m] > 0.0 else b.tau[j]
     if space <= length:
         length, blocker = space, m
     for a in range(m):
-        i, move = s[FREE, a], x[MOVE, a]
+        i, move = b.free[a], b.move[a]
         if abs(move) > 1e-290:  # less would overflow below
-            space = (x[CAP, i] - x[TAU, i]) / move if move > 0.0 else x[TAU, i] / -move
+            space = (b.cap[i] - b.tau[i]) / move if move > 0.0 else b.tau[i] / -move
             if space < length:
                 length, blocker = space, a
     return length, blocker
 
 
 @njit(**INNER)
-def advance(n, A, x, s, m, length):
+def advance(b, n, m, length):
     """Take the step: change ``tau`` of those that move, and the gradients of all that are not free."""
-    for a in range(m + 1):
-        i = s[FREE, a]
-        x[TAU, i] = min(x[CAP, i], max(0.0, x[TAU, i] + length * x[MOVE, a]))
-    j = s[FREE, m]
+    move_taus(b, m + 1, length)
+    j = b.free[m]
     for k in range(n):
-        if s[PLACE, k] != INSIDE:
-            total = x[MOVE, m] * A[k, j]
+        if b.place[k] != INSIDE:
+            total = b.move[m] * b.A[k, j]
             for a in range(m):
-                total += A[k, s[FREE, a]] * x[MOVE, a]
-            x[GRADIENT, k] += length * total
-    x[GRADIENT, j] += length * x[MOVE, m] * x[RIDGE, j]
+                total += b.A[k, b.free[a]] * b.move[a]
+            b.gradient[k] += length * total
+    b.gradient[j] += length * b.move[m] * b.ridge[j]
 
 
 @njit(**INNER)
-def correct_free(L, x, s, m):
+def move_taus(b, m, length):
+    """Change ``tau`` of the first ``m`` in the list, within their bounds."""
+    for a in range(m):
+        i = b.free[a]
+        b.tau[i] = min(b.cap[i], max(0.0, b.tau[i] + length * b.move[a]))
+
+
+@njit(**INNER)
+def correct_free(b, m):
     """One Newton step of the free examples, against what rounding has left of their gradients."""
     for a in range(m):
-        x[MOVE, a] = -x[GRADIENT, s[FREE, a]]
-    forward_substitution(L, x, m)
-    back_substitution(L, x, m)
-    for a in range(m):
-        i = s[FREE, a]
-        x[TAU, i] = min(x[CAP, i], max(0.0, x[TAU, i] + x[MOVE, a]))
+        b.move[a] = -b.gradient[b.free[a]]
+    forward_substitution(b, m)
+    back_substitution(b, m)
+    move_taus(b, m, 1.0)
 
 
 @njit(**INNER)
-def relative_gap(variant, n, A, x, s):
+def relative_gap(b, variant, n):
     """``(primal - dual) / dual`` of ``tau``, as a sum of terms that are never negative; the gradients are made anew."""
     gap = dual = 0.0
     for k in range(n):
-        if s[PLACE, k] == APART:
+        if b.place[k] == APART:
             continue
-        tau, loss = x[TAU, k], x[LOSS, k]
-        total = tau * x[RIDGE, k]
+        tau, loss = b.tau[k], b.loss[k]
+        total = tau * b.ridge[k]
         for i in range(n):
-            total += A[k, i] * x[TAU, i]
-        x[GRADIENT, k] = total - loss
+            total += b.A[k, i] * b.tau[i]
+        b.gradient[k] = total - loss
         dual += tau * (loss - 0.5 * total)
-        gap += gap_of(variant, tau, total - loss, x[PRICE, k])
+        gap += gap_of(variant, tau, total - loss, b.price[k])
     return gap / dual if dual > 0.0 else 0.0
 
 
-# ---------------------------------------------------------------- equations
-
-
-@njit(**COMPILED)
-def solve_equations(variant, n, A, L, x, s):
-    """Solve ``(A + diag(1/(2 C))) tau = loss``; zero rows keep ``tau = 0``. Returns 0.
-
-    Rows that depend on each other may contradict each other, as one row with both labels does. What they contradict
-    in moves their taus towards ``2 C`` times the loss that stays, and no weight: it is the part of ``tau`` in the null
-    space of A. Its terms cancel out in the sum over the examples, but only up to their rounding. So ``step`` leaves it
-    out. The losses that ``step`` leaves, computed through the weights, agree with ``tau / (2 C)`` to 1e-9 of the
-    largest loss, or to ``1e-15 max_k sum_j |A_kj step_j|`` where rows almost depend on each other and that is more.
-    """
-    m = np.int64(0)
-    for k in range(n):
-        x[TAU, k] = 0.0
-        x[RIDGE, k] = ridge(variant, x[PRICE, k])
-        if A[k, k] > 0.0:
-            s[FREE, m] = k
-            x[MOVE, m] = x[LOSS, k]
-            m += 1
-    factorize(A, L, x, s, np.int64(0), m)
-    regular = True
-    for a in range(m):
-        j = s[FREE, a]
-        regular &= L[a, a] * L[a, a] >= REGULAR * (A[j, j] + x[RIDGE, j])
-    if regular:
-        forward_substitution(L, x, m)
-        back_substitution(L, x, m)
-        for a in range(m):
-            x[TAU, s[FREE, a]] = x[MOVE, a]
-        for k in range(n):  # in a slice numba would compile what words its error
-            x[STEP, k] = x[TAU, k]
-    else:
-        solve_dependent(n, A, L, x, s)
-    return 0.0
+# ---------------------------------------------------------------- equations whose rows depend on each other
 
 
 @njit(**INNER)
-def solve_dependent(n, A, L, x, s):
-    """`solve_equations` by eigenvectors; NaN where A is not finite, for the caller to find.
+def solve_dependent(b, n, V):
+    """Solve equations by eigenvectors; NaN where A is not finite, for the caller to find.
 
     With ``S = diag(sqrt(C / max C))`` and ``r = 1/(2 max C)`` it is ``tau = S (S A S + r)^-1 S loss``, where ``step``
     is what eigenvectors with a positive eigenvalue give. An eigenvalue below rounding is 0.
     """
     largest = 0.0
     for k in range(n):
-        x[MOVE, k] = x[PRICE, k] if A[k, k] > 0.0 else 0.0
-        largest = max(largest, x[MOVE, k])
+        b.move[k] = b.price[k] if b.A[k, k] > 0.0 else 0.0
+        largest = max(largest, b.move[k])
     for k in range(n):
-        x[MOVE, k] = np.sqrt(x[MOVE, k] / largest)
-    V = np.zeros((n, n))
+        b.move[k] = np.sqrt(b.move[k] / largest)
     for i in range(n):
-        V[i, i] = 1.0
         for j in range(n):
-            L[i, j] = x[MOVE, i] * A[i, j] * x[MOVE, j]
-    diagonalize(L, V, n, s)
+            V[i, j] = 1.0 if i == j else 0.0
+            b.L[i, j] = b.move[i] * b.A[i, j] * b.move[j]
+    diagonalize(b.L, V, n, b.stop)
     top = size = 0.0
     for k in range(n):
-        top = max(top, L[k, k])
-        size += (x[MOVE, k] * x[LOSS, k]) ** 2
-        x[TAU, k] = x[STEP, k] = 0.0
+        top = max(top, b.L[k, k])
+        size += (b.move[k] * b.loss[k]) ** 2
     for a in range(n):
         part = 0.0
         for k in range(n):
-            part += V[k, a] * x[MOVE, k] * x[LOSS, k]
-        null = L[a, a] <= RANK * n * top
+            part += V[k, a] * b.move[k] * b.loss[k]
+        null = b.L[a, a] <= RANK * n * top
         if null and abs(part) <= OFF * np.sqrt(size):
             continue
-        part /= 0.5 / largest + (0.0 if null else L[a, a])
+        part /= 0.5 / largest + (0.0 if null else b.L[a, a])
         for k in range(n):
-            x[TAU, k] += x[MOVE, k] * V[k, a] * part
+            b.tau[k] += b.move[k] * V[k, a] * part
             if not null:
-                x[STEP, k] += x[MOVE, k] * V[k, a] * part
+                b.step[k] += b.move[k] * V[k, a] * part
 
 
 @njit(**INNER)
-def diagonalize(H, V, n, s):
+def diagonalize(H, V, n, stop):
     """Turn a symmetric matrix into its eigenvalues and ``V`` into ``V`` times the eigenvectors, by Jacobi rotations."""
     for _ in range(40):  # sweeps; fewer than ten as a rule
         turned = False
         for p in range(n):
-            if s[STOP, 0]:
+            if stop[0]:
                 return
             for q in range(p + 1, n):
                 if H[p, q] * H[p, q] <= 1e-34 * abs(H[p, p] * H[q, q]):

@@ -27,11 +27,11 @@ import numpy as np
 
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
-from pa_lab.jit import njit, overload, register_jitable
+from pa_lab.jit import njit, overload
 from pa_lab.kernels import Vectors
-from pa_lab.passes import NO_FADING, Examples, State, learn
+from pa_lab.passes import Examples, State, Way, as_loops_take, learn
 from pa_lab.queries import N_UPDATES, Asking
-from pa_lab.rows import AT_ONCE, Rows, dot
+from pa_lab.rows import AT_ONCE, GramRows, all_zero, dot
 from pa_lab.rules import loss_of, step, step_cost
 
 # A vector closer than this (squared, relative) to the span of others counts as in it: kernel values of double and of
@@ -69,16 +69,19 @@ class Step(NamedTuple):
     move: np.ndarray
     losses: np.ndarray
     times: float
+    memory: np.ndarray
 
 
 class BlockValues(NamedTuple):
-    """A block of the stream: kernel values ``gram`` within it and ``KB`` with the vectors, targets, prices, numbers."""
+    """A block of the stream: kernel values ``gram`` within it and ``KB`` with the vectors, and the rows' numbers."""
 
     gram: np.ndarray
     KB: np.ndarray
-    y: np.ndarray
-    C: np.ndarray
     ids: np.ndarray
+    scores: np.ndarray
+    move: np.ndarray
+    losses: np.ndarray
+    memory: np.ndarray
 
 
 # ---------------------------------------------------------------- what policies share
@@ -121,19 +124,21 @@ def squared_weight(W, r):
     return total
 
 
-@register_jitable
+@njit(**COMPILED)
 def own_matrices(sheets, sheet):
-    """Return the matrices to change: a copy on the other sheet, if those on this one are an earlier learner's too.
+    """Return the sheet of matrices to change: the other one, with a copy, if this one is an earlier learner's too.
 
     ``sheet`` holds the number of the sheet in use, and whether it is shared.
     """
     if sheet[1]:
-        old, new = sheets[sheet[0]].ravel(), sheets[1 - sheet[0]].ravel()
-        for j in range(old.shape[0]):  # in one assignment numba would compile what words its error
-            new[j] = old[j]
+        old, new = sheets[sheet[0]], sheets[1 - sheet[0]]
+        for m in range(old.shape[0]):
+            for i in range(old.shape[1]):
+                for j in range(old.shape[2]):
+                    new[m, i, j] = old[m, i, j]
         sheet[0] = 1 - sheet[0]
         sheet[1] = 0
-    return sheets[sheet[0]]
+    return sheet[0]
 
 
 @njit(**INNER)
@@ -147,7 +152,7 @@ def put_values(K, r, k):
 
 
 class Oldest(NamedTuple):
-    """The vector that came first goes; ``came`` says in which order they came."""
+    """The vector that came first goes; ``came`` says when each came, and at its end how many have come."""
 
     came: np.ndarray
 
@@ -157,7 +162,8 @@ class Oldest(NamedTuple):
 
     def enter(self, held, r, k):
         """Count the arrivals."""
-        self.came[r] = self.came.max() + 1
+        self.came[-1] += 1
+        self.came[r] = self.came[-1]
 
 
 class Smallest(NamedTuple):
@@ -203,7 +209,7 @@ class Nearest(NamedTuple):
 
     def exchange(self, held, wanted):
         """Return the vector to give up, once its part is in the move and the weights of the nearest."""
-        W, K, r, lost = held.W, own_matrices(self.sheets, self.sheet)[0], 0, np.inf
+        W, K, r, lost = held.W, self.sheets[own_matrices(self.sheets, self.sheet)][0], 0, np.inf
         for j in range(W.shape[0]):
             loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, self.near[j], self.dependent)[2]
             if loses < lost:
@@ -279,8 +285,8 @@ class Projection(NamedTuple):
         ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the
         inverse squared distance.
         """
-        W, Q = held.W, own_matrices(self.sheets, self.sheet)[1]
-        v, s, r, lost = np.empty(Q.shape[0]), wanted.norm, 0, np.inf
+        W, Q = held.W, self.sheets[own_matrices(self.sheets, self.sheet)][1]
+        v, s, r, lost = wanted.memory[0], wanted.norm, 0, np.inf
         for j in range(Q.shape[0]):
             v[j] = dot(Q[j], wanted.k, Q.shape[0])
             s -= wanted.k[j] * v[j]
@@ -297,7 +303,7 @@ class Projection(NamedTuple):
                 for j in range(Q.shape[0]):
                     W[j, output] += along * v[j]
             return STEP_ALONE
-        take_place(W, Q, wanted.move, v, s, r)
+        take_place(W, Q, wanted.move, v, s, r, wanted.memory[1])
         held.left[0] -= 1
         return r
 
@@ -307,9 +313,9 @@ class Projection(NamedTuple):
 
 
 @njit(**INNER)
-def take_place(W, Q, move, v, s, r):
+def take_place(W, Q, move, v, s, r, c):
     """Project vector ``r`` on the others and the example, and put the example in its place in the inverse ``Q``."""
-    c, c_t = np.empty(v.shape[0]), -v[r] / s  # the column of ``r`` once the example has joined
+    c_t = -v[r] / s  # the column of ``r`` once the example has joined
     for j in range(v.shape[0]):
         c[j] = Q[j, r] + v[j] * v[r] / s
     for output in range(W.shape[1]):
@@ -338,7 +344,7 @@ POLICIES = {
 def make_policy(name, b, dependent):
     """Return a policy for ``b`` vectors."""
     fields = {
-        "came": np.zeros(b, np.int64),
+        "came": np.zeros(b + 1, np.int64),
         "near": np.full(b, -1),
         "sheets": np.zeros((1, 2 if name == "projection" else 1, b, b)),
         "sheet": np.zeros(2, np.int64),
@@ -361,12 +367,12 @@ def enter(self, held, r, k):
         self.enter(held, r, k)
 
 
-@overload(exchange, jit_options={"error_model": "numpy"})
+@overload(exchange, jit_options=INNER)
 def _exchange(self, held, wanted):
     return self.instance_class.exchange
 
 
-@overload(enter, jit_options={"error_model": "numpy"})
+@overload(enter, jit_options=INNER)
 def _enter(self, held, r, k):
     return getattr(self.instance_class, "enter", lambda self, held, r, k: None)
 
@@ -375,17 +381,18 @@ def _enter(self, held, r, k):
 
 
 @njit(**COMPILED, nogil=True)
-def learn_block(start, stop, values, rule, asking, counts, trace, held, policy, lanes, one_vs_rest):
+def learn_block(start, stop, block, examples, way, state, held, policy, lanes, one_vs_rest):
     """Pass the examples ``start`` to ``stop`` of a block through the linear pass one by one, within the budget.
 
-    ``lanes`` and ``one_vs_rest`` are as in `pa_lab.passes.learn`.
+    ``state``, ``lanes`` and ``one_vs_rest`` are as in `pa_lab.passes.learn`.
 
     Returns where it stopped, before ``stop`` if the inverse has to be made anew, a number that is finite exactly if
     every score was, and the sum of the losses.
     """
-    gram, KB, y, C, ids = values
-    n_outputs, order, no_drift = held.W.shape[1], np.zeros(0, np.int64), np.zeros((2, 0))
-    moves, losses, scores = np.zeros((2, n_outputs)), np.zeros(n_outputs), np.zeros((1, n_outputs))
+    gram, KB, ids, scores, move, losses, memory = block
+    y, C, order, trace = examples
+    query, draws, delta, rate, budget, n_rows, steering = way.asking
+    n_outputs, counts, rule = held.W.shape[1], state.counts, way.rule
     sentinel, total, times = 0.0, 0.0, 1.0
     if lanes is not None and one_vs_rest is None:
         times = 2.0
@@ -394,36 +401,34 @@ def learn_block(start, stop, values, rule, asking, counts, trace, held, policy, 
             return t, sentinel, total
         for output in range(n_outputs):
             scores[0, output] = dot(KB[t], held.W[:, output], KB.shape[1])
-            moves[0, output] = 0.0
-        row = Rows(gram[t : t + 1, t : t + 1], None, None, scores, 0.0, 0.0)
-        state = State(moves, no_drift, counts, NO_FADING)
-        one = Asking(asking.query, asking.draws[t : t + 1], asking.delta, asking.rate, asking.budget, asking.n_rows,
-                     asking.memory)  # fmt: skip
+            move[output] = 0.0
+        asking = Asking(query, draws[t : t + 1], delta, rate, budget, n_rows, steering)
         example = Examples(y[t : t + 1], C[t : t + 1], order, trace[t : t + 1])
-        finite, loss = learn(row, example, rule, one, state, lanes, one_vs_rest, None)
+        finite, loss = learn(GramRows(gram[t : t + 1, t : t + 1], scores), example, Way(rule, asking, 1, False), state,
+                             lanes, one_vs_rest, None)  # fmt: skip
         sentinel += finite
         total += loss
-        if not moves[0].any():
+        if all_zero(move):
             continue
         r = place_of(held, ids[t])
         if r >= 0:  # seen in an earlier pass, and still held
             for output in range(n_outputs):
-                held.W[r, output] += moves[0, output]
+                held.W[r, output] += move[output]
             continue
         if held.n[0] < held.W.shape[0]:
             r = held.n[0]
             held.n[0] += 1
         else:
             for output in range(n_outputs):
-                losses[output] = loss if moves[0, output] != 0.0 else 0.0
+                losses[output] = loss if move[output] != 0.0 else 0.0
                 if one_vs_rest is not None:
                     losses[output] = loss_of(rule, 1.0 if output == int(y[t]) else -1.0, scores[0, output])
-            r = exchange(policy, held, Step(rule.variant, KB[t], gram[t, t], C[t], moves[0], losses, times))
+            r = exchange(policy, held, Step(rule.variant, KB[t], gram[t, t], C[t], move, losses, times, memory))
             if r < 0:
                 counts[N_UPDATES] -= r == NOTHING
                 continue
         for output in range(n_outputs):
-            held.W[r, output] = moves[0, output]
+            held.W[r, output] = move[output]
         held.norms[r], held.ids[r] = gram[t, t], ids[t]
         for i in range(gram.shape[0]):
             KB[i, r] = gram[i, t]
@@ -484,9 +489,11 @@ class Budget(Expansion):
         X, ids, b = block.X, block.ids, len(self.W)
         gram, KB = self.kernel.gram(X, ids, block.threads), np.zeros((len(ids), b))
         KB[:, : self.vectors.n] = self.kernel.values(X, self.vectors, block.threads)
-        values = BlockValues(gram, KB, block.examples.y, block.examples.C, ids)
-        several, way = self.W.shape[1] > 1, block.way
-        outputs = np.empty((5, self.W.shape[1])) if several else None, True if several and way.one_vs_rest else None
+        moves, n_outputs = np.zeros((2, self.W.shape[1])), self.W.shape[1]
+        values = BlockValues(gram, KB, ids, np.zeros((1, n_outputs)), moves[0], np.zeros(n_outputs), np.zeros((2, b)))
+        W, lanes = as_loops_take(moves)
+        state = State(W, W[:0], block.counts)
+        outputs = state, self.held, self.policy, lanes, (block.way.one_vs_rest or None) if n_outputs > 1 else None
         rows = {number: row for row, number in enumerate(ids.tolist())}
         at, sums = 0, np.zeros(2)
         while at < len(ids):
@@ -494,9 +501,8 @@ class Budget(Expansion):
                 self._invert(KB)
             step = AT_ONCE // b**2 if self.needs_inverse else len(ids)  # each exchange goes through the inverse
             before = self.held.ids.copy()
-            at, sentinel, loss = learn_block(at, min(at + max(1, step), len(ids)), values, way.rule, way.asking,
-                                             block.counts, block.examples.trace, self.held, self.policy,
-                                             *outputs)  # fmt: skip
+            at, sentinel, loss = learn_block(at, min(at + max(1, step), len(ids)), values, block.examples,
+                                             block.way._replace(batch_size=1), *outputs)  # fmt: skip
             sums += sentinel, loss
             new = np.flatnonzero(before != self.held.ids)
             come = self.held.ids[new]
@@ -505,7 +511,7 @@ class Budget(Expansion):
 
     def _invert(self, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""
-        held, (K, Q) = self.held, own_matrices(self.policy.sheets, self.policy.sheet)
+        held, (K, Q) = self.held, self.policy.sheets[own_matrices(self.policy.sheets, self.policy.sheet)]
         factor, keep = pivoted_cholesky(K, self.policy.dependent)
         n, inverse = len(keep), invert_lower(factor)
         inverse = multiply_transposed(inverse, inverse)

@@ -19,9 +19,11 @@ STAMP = "compiled-from.sha256"
 # Options of compiled functions. Compiling takes far longer than a first fit, so that no code is made in vain: none for
 # calls from C. Small functions are INLINED before anything is compiled. INNER ones are for compiled code alone: no code
 # is made for calls from Python, which would take as long again, and none is kept, as it is part of what calls them.
-COMPILED = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# Without "_nrt", numba's run time, they make no arrays, and count no references to those they are given: a tuple of
+# arrays then costs nothing to hand on. With it, a pass would take up to twice as long.
+COMPILED = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 INLINED = COMPILED | {"inline": "always"}
-INNER = {"error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+INNER = {"error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True, "_nrt": False}
 
 
 def arrange_cache() -> None:

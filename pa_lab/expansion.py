@@ -18,7 +18,7 @@ from pa_lab.jit import njit
 from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
 from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shrink, widen
 from pa_lab.queries import N_AVERAGED
-from pa_lab.rows import dot, make_gram_rows
+from pa_lab.rows import GramRows, dot
 
 ROWS_A_CALL = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
 
@@ -96,7 +96,7 @@ class Expansion:
         """
         move = np.zeros((len(block.ids) + 1, self.W.shape[1]))
         drift = np.zeros((len(move), self.drift.shape[1]))
-        sums = run(make_gram_rows(gram, base), block.examples, block.way, State(move, drift, block.counts, self.fading))
+        sums = run(GramRows(gram, base), block.examples, block.way, State(move, drift, block.counts, self.fading))
         return move[:-1], drift[:-1], sums
 
 

@@ -2,6 +2,8 @@
 
 import warnings
 
+from pa_lab.compiled import INNER
+
 try:
     from numba import njit, types
     from numba.extending import intrinsic, overload, register_jitable
@@ -20,3 +22,14 @@ except ImportError as error:
         return lambda made: made
 
     intrinsic = register_jitable = njit()
+
+
+def method(name):
+    """Return a function that calls the method ``name`` of its first argument, in compiled code too."""
+
+    def call(self, *arguments):
+        return getattr(self, name)(*arguments)
+
+    options = INNER | {"forceinline": True}
+    overload(call, strict=False, jit_options=options)(lambda self, *arguments: getattr(self.instance_class, name))
+    return call

@@ -11,7 +11,7 @@ from pa_lab.data import as_weights
 from pa_lab.parameters import documented
 from pa_lab.passes import NO_FADING, State, fading_of, mean, room, run, score_rows, widen
 from pa_lab.queries import N_AVERAGED, Number
-from pa_lab.rows import make_rows, slices, take
+from pa_lab.rows import make_rows
 
 LINEAR_CONSTRAINTS = {
     "fit_intercept": ["boolean"],
@@ -51,11 +51,7 @@ class LinearWeights:
 
     def scores(self, X, weights):
         """Return scores of rows under some weights, an array of shape (n_rows, n_outputs)."""
-        rows, weights = make_rows(X), np.ascontiguousarray(weights)
-        scores = np.empty((X.shape[0], weights.shape[1]))
-        for part in slices(rows, len(scores), weights.shape[1]):
-            score_rows(take(rows, part), weights, scores[part])
-        return scores
+        return score_rows(make_rows(X), X.shape[0], weights)
 
 
 def shown(name, part, what):

@@ -14,39 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pa_lab.batch import (
-    LOSS,
-    PRICE,
-    RIGHT,
-    ROW,
-    SIDE,
-    STEP,
-    STOP,
-    TAU,
-    WHEN,
-    WRONG,
-    Batch,
-    make_batch,
-    solve_equations,
-    solve_inequalities,
-)
-from pa_lab.compiled import COMPILED, INLINED, INNER
+from pa_lab.batch import Equations, Inequalities, make_problem, solve_batch
+from pa_lab.compiled import COMPILED, INNER
 from pa_lab.jit import njit
 from pa_lab.queries import (
     N_AVERAGED,
     N_CAPPED,
     N_MISTAKES,
-    N_QUERIES,
-    N_SEEN,
-    N_UNANSWERED,
     N_UPDATES,
     NO_LIMIT,
     Asking,
-    chance,
-    is_asked,
+    decide,
 )
 from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
-from pa_lab.rules import TINY, Rule, direction, is_capped, is_equation, is_mistake, loss_of, n_walls, step, worst_rival
+from pa_lab.rules import TINY, Rule, direction, is_capped, is_mistake, loss_of, n_walls, step, worst_rival
 
 SPAN = 512  # half-lives of rows that the terms of ``drift`` may span: they stay below 2^512
 SHORTEST = 1 / 64  # a half-life below this is that of the last weights: all before weigh less than 2^-64
@@ -99,16 +80,24 @@ class State(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Mini-batches of ``size`` rows, which have ``walls`` constraints each, with memory to solve one.
-
-    A batch is a problem of either ``inequalities`` or ``equations``: the other is None.
-    """
+    """Mini-batches of ``size`` rows, which have ``walls`` constraints each, with memory to solve one."""
 
     size: int
     walls: int
-    batch: Batch
-    inequalities: bool | None
-    equations: bool | None
+    problem: Inequalities | Equations
+
+
+class Demand(NamedTuple):
+    """What a row asks for: its score ``p`` is to reach a ``target``, in units of the ``goal``.
+
+    With several classes ``p`` is by how much ``right`` is ahead of ``wrong``.
+    """
+
+    p: float
+    target: float
+    goal: float = 1.0
+    right: int = 0
+    wrong: int = -1
 
 
 def run(rows, examples, way, state):
@@ -139,26 +128,32 @@ def run_slice(rows, examples, way, state):
     interrupted.
     """
     n, n_outputs = len(examples.order) or len(examples.y), state.weights.shape[1]
-    lanes = np.empty((5, n_outputs)) if n_outputs > 1 else None
-    one_vs_rest = True if way.one_vs_rest and n_outputs > 1 else None
-    how = way.rule, way.asking, state, lanes, one_vs_rest
+    (W, lanes), one_vs_rest = as_loops_take(state.weights), way.one_vs_rest or None
+    drift = state.drift.ravel() if lanes is None else state.drift
+    how = way, state._replace(weights=W, drift=drift), lanes, one_vs_rest if n_outputs > 1 else None
     if way.batch_size == 1:
         return learn(rows, examples, *how, None)
     group = make_group(min(way.batch_size, max(n, 2)), way.rule)
-    if n * len(group.batch.L) ** 2 < AT_ONCE // (4 if group.equations else 1):  # eigenvectors take longer
+    b = group.problem.b
+    if n * len(b.A) ** 2 < AT_ONCE // (4 if isinstance(group.problem, Equations) else 1):  # eigenvectors take longer
         return learn(rows, examples, *how, group)
     learn(rows, examples._replace(y=examples.y[:0], order=IN_ORDER), *how, group)  # no rows: compiles, interruptibly
     with ThreadPoolExecutor(1) as thread:
         try:
             return thread.submit(learn, rows, examples, *how, group).result()
         finally:
-            group.batch.s[STOP] = 1
+            b.stop[0] = 1
+
+
+def as_loops_take(W):
+    """Return weights as the loops take them, those of one output as a vector, and memory for the scores of several."""
+    return (W.ravel(), None) if W.shape[1] == 1 else (W, np.empty((5, W.shape[1])))
 
 
 def make_group(size, rule):
     """Return memory for batches of ``size`` rows."""
-    walls, equations = n_walls(rule), is_equation(rule.variant)
-    return Group(size, walls, make_batch(size * walls), None if equations else True, True if equations else None)
+    walls = n_walls(rule)
+    return Group(size, walls, make_problem(rule.variant, size * walls))
 
 
 # ---------------------------------------------------------------- the mean of the weights
@@ -237,8 +232,11 @@ def shrink(drift, counts, fading):
         counts[N_AVERAGED] = kept
         power = 1.0 + entry(min(before - kept, 12 * kept), fading)
         for j in range(drift.shape[0]):
-            for k in range(drift.shape[1]):
-                drift[j, k] /= power
+            if drift.ndim == 1:
+                drift[j] /= power
+            else:
+                for k in range(drift.shape[1]):
+                    drift[j, k] /= power
 
 
 def widen(weights, places, n, half):
@@ -260,8 +258,8 @@ def widen(weights, places, n, half):
 
 
 @njit(**COMPILED, nogil=True)
-def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
-    """One pass; see `run`.
+def learn(rows, examples, way, state, lanes, one_vs_rest, group):
+    """One pass; see `run`. For two classes and regression, ``state`` holds its only column as a vector.
 
     ``lanes`` of shape (5, n_classes) is memory for the scores of several classes. They are one problem, in which the
     right class is set against the highest-scoring wrong one, or with costs the worst rival; both move, so the squared
@@ -271,230 +269,218 @@ def learn(rows, examples, rule, asking, state, lanes, one_vs_rest, group):
     Scores, queries and mistakes in a ``group`` come from the weights before its update, and only the examples asked
     for enter its problem.
     """
-    data, indices, indptr, base, norm_one, step_one = rows
     y, C, order, trace = examples
-    query, draws, delta, rate, budget, n_rows, memory = asking
     W, drift, counts, fading = state
-    w, v = W.ravel(), drift.ravel()  # the only column, of two classes and of regression
-    sentinel = losses = sqnorm = 0.0
+    rule = way.rule
     n = order.shape[0] if order.shape[0] > 0 else y.shape[0]
-    n_problems, right = 1, 0
-    together = max(n, 1)  # rows between two looks at the group
-    enough = room(fading)
-    if one_vs_rest is not None:
-        n_problems = W.shape[1]
+    enough, records = room(fading), trace.shape[0] > 0
+    sentinel = losses = 0.0
+    together, n_problems, movers = 1, 1, 1.0  # rows that share an update, problems of a row, weight vectors in each
     if group is not None:
         together = group.size
+    if one_vs_rest is not None:
+        n_problems = W.shape[1]
+    elif lanes is not None:
+        movers = 2.0
     for start in range(0, n, together):
         if counts[N_AVERAGED] >= enough:
             shrink(drift, counts, fading)
         before, suffered, m = counts[N_AVERAGED], 0.0, np.int64(0)
         for t in range(start, min(start + together, n)):
             i = order[t] if order.shape[0] > 0 else t
-            if lanes is None:
-                p = score(data, indices, indptr, base, i, w)
-                sentinel += p - p
-            else:
-                score_classes(data, indices, indptr, base, i, W, lanes)
-                first, second, finite = best_two(lanes[4])
-                p = lanes[4, first] - lanes[4, second]
-                sentinel += finite
-            if trace.shape[0] > 0:
+            p, first, second, finite = look_at(rows, i, W, lanes)
+            sentinel += finite
+            probability, asked = decide(way.asking, counts, p, t)
+            if records:
                 trace[t, 0] = p
-                trace[t, 1] = np.nan
-            if group is None:
-                if counts[N_AVERAGED] >= enough:
-                    shrink(drift, counts, fading)
-                before = counts[N_AVERAGED]
-            counts[N_SEEN] += 1
-            counts[N_AVERAGED] += counts[N_QUERIES] < budget or counts[N_UNANSWERED] > 0
-            probability = chance(query, delta, rate, budget, n_rows, memory, counts, p)
-            if trace.shape[0] > 0:
+                trace[t, 1] = 0.0 if asked else np.nan
                 trace[t, 2] = probability
-            if not is_asked(probability, draws, t):
+            if not asked:
                 continue
-            counts[N_QUERIES] += 1
-            if trace.shape[0] > 0:
-                trace[t, 1] = 0.0
-                trace[t, 3] = is_mistake(rule, y[i], p) if lanes is None else first != int(y[i])
-            goal = 1.0  # the margin to ask for
-            if lanes is None:
-                target = y[i]
-                if rule.goals.shape[0] > 0:
-                    goal = rule.goals[int(target > 0.0), int(target <= 0.0)]
-            else:
-                right, target = int(y[i]), 1.0
-                wrong = second if first == right else first
-                if rule.goals.shape[0] > 0:
-                    wrong = worst_rival(lanes[4], rule.goals, right)
-                    goal = rule.goals[right, wrong]
-                p = lanes[4, right] - lanes[4, wrong]
-                counts[N_MISTAKES] += first != right
-            if goal != 1.0:
-                p /= goal
+            mistake, demand = demand_of(rule, y[i], p, first, second, lanes)
+            counts[N_MISTAKES] += mistake
+            if records:
+                trace[t, 3] = mistake
             if group is not None:
-                if lanes is None:
-                    counts[N_MISTAKES] += is_mistake(rule, target, p)
-                else:
-                    group.batch.s[RIGHT, m], group.batch.s[WRONG, m] = right, wrong
-                suffered += goal * loss_of(rule, target, p)
-                m = put_constraints(rule, group.walls, i, t, C[i], target, p, goal, group.batch.x, group.batch.s, m)
+                suffered += demand.goal * loss_of(rule, demand.target, demand.p)
+                m = put_constraints(rule, group, m, i, t, C[i], demand)
                 continue
-            if one_vs_rest is not None:
-                sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
             moved = capped = False
+            sqnorm = -1.0  # not known
             for k in range(n_problems):
-                column = right
                 if one_vs_rest is not None:
-                    column, target, p = k, 1.0 if k == right else -1.0, lanes[4, k]
-                loss = goal * loss_of(rule, target, p)
+                    demand = Demand(lanes[4, k], 1.0 if k == int(y[i]) else -1.0, 1.0, k, -1)
+                loss = demand.goal * loss_of(rule, demand.target, demand.p)
                 if loss == 0.0:
                     continue
                 losses += loss
-                if lanes is None:
-                    counts[N_MISTAKES] += is_mistake(rule, target, p)
-                if one_vs_rest is None:
-                    sqnorm = squared_norm(data, indices, indptr, base, i, norm_one)
-                    if lanes is not None:
-                        sqnorm *= 2.0
+                if sqnorm < 0.0:
+                    sqnorm = movers * squared_norm(rows, i)
                 tau = step(rule.variant, loss, sqnorm, C[i])
                 sentinel += tau * np.sqrt(sqnorm)
                 if tau == 0.0:
-                    if sqnorm < TINY and not is_zero(data, indptr, base, i):
+                    if sqnorm < TINY and not is_zero(rows, i):
                         sentinel = np.nan
                     continue
                 moved = True
                 capped |= is_capped(loss - tau * sqnorm, loss)
-                if trace.shape[0] > 0 and column == right:
+                if records and (one_vs_rest is None or demand.target > 0.0):
                     trace[t, 1] = tau
-                move = tau * direction(rule, target, p)
-                late = move * entry(before, fading)
-                if lanes is None:
-                    add(data, indices, indptr, base, i, step_one, move, w)
-                else:
-                    add(data, indices, indptr, base, i, step_one, move, W[:, column])
-                    if one_vs_rest is None:
-                        add(data, indices, indptr, base, i, step_one, -move, W[:, wrong])
-                if drift.shape[1] == 0:
-                    continue
-                sentinel += abs(late) * np.sqrt(sqnorm)
-                if lanes is None:
-                    add(data, indices, indptr, base, i, step_one, late, v)
-                else:
-                    add(data, indices, indptr, base, i, step_one, late, drift[:, column])
-                    if one_vs_rest is None:
-                        add(data, indices, indptr, base, i, step_one, -late, drift[:, wrong])
+                move = tau * direction(rule, demand.target, demand.p)
+                sentinel += move_weights(rows, i, state, before, move, demand.right, demand.wrong) * np.sqrt(sqnorm)
             counts[N_UPDATES] += moved
             counts[N_CAPPED] += capped
         if group is not None:
             losses += suffered
             if suffered > 0.0:
-                sentinel += take_step(rows, rule, state, trace, m, group.batch, before, lanes, group.inequalities,
-                                      group.equations)  # fmt: skip
+                sentinel += take_step(rows, rule, state, trace, m, before, lanes, group)
     return sentinel, losses
+
+
+@njit(**COMPILED, forceinline=True)
+def look_at(rows, i, W, lanes):
+    """Score a row: what the query rules look at, the two best classes, and 0, or NaN if a score is not finite."""
+    if W.ndim == 1:
+        p = score(rows, i, W)
+        return p, 0, 0, p - p
+    score_classes(rows, i, W, lanes)
+    first, second, finite = best_two(lanes[4])
+    return lanes[4, first] - lanes[4, second], first, second, finite
+
+
+@njit(**COMPILED, forceinline=True)
+def demand_of(rule, y, p, first, second, lanes):
+    """Return whether the prediction is wrong, and what the row asks for."""
+    right, wrong = 0, -1
+    if lanes is None:
+        mistake = is_mistake(rule, y, p)
+        if rule.goals.shape[0] == 0:
+            return mistake, Demand(p, y, 1.0, right, wrong)
+        goal = rule.goals[int(y > 0.0), int(y <= 0.0)]
+        return mistake, Demand(p / goal, y, goal, right, wrong)
+    right = int(y)
+    wrong = second if first == right else first
+    goal = 1.0
+    if rule.goals.shape[0] > 0:
+        wrong = worst_rival(lanes[4], rule.goals, right)
+        goal = rule.goals[right, wrong]
+    return first != right, Demand((lanes[4, right] - lanes[4, wrong]) / goal, 1.0, goal, right, wrong)
+
+
+@njit(**COMPILED, forceinline=True)
+def move_weights(rows, i, state, before, move, right, wrong):
+    """Move the weights along a row, and ``drift`` where there is one; returns by how much that moves.
+
+    With several classes the weights of ``right`` move, and against them those of ``wrong`` unless that is -1.
+    """
+    add_to_classes(rows, i, move, state.weights, right, wrong)
+    if state.drift.size == 0:
+        return 0.0
+    late = move * entry(before, state.fading)
+    add_to_classes(rows, i, late, state.drift, right, wrong)
+    return abs(late)
+
+
+@njit(**COMPILED, forceinline=True)
+def add_to_classes(rows, i, scale, W, right, wrong):
+    """Add a row to the only column, or to that of ``right``, and take it from that of ``wrong`` unless that is -1."""
+    if W.ndim == 1:
+        add(rows, i, scale, W)
+    else:
+        add(rows, i, scale, W[:, right])
+        if wrong >= 0:
+            add(rows, i, -scale, W[:, wrong])
 
 
 # ---------------------------------------------------------------- mini-batches
 
 
-@njit(**INLINED)
-def put_constraints(rule, walls, i, t, C, target, p, goal, x, s, m):
-    """Put the constraints of an example behind the ``m`` that are there; returns how many there are now."""
-    for wall in range(walls):
-        s[ROW, m], s[WHEN, m], x[PRICE, m] = i, t, C
-        x[SIDE, m], x[LOSS, m] = target, goal * (1.0 - target * p)
+@njit(**INNER)
+def put_constraints(rule, group, m, i, t, C, demand):
+    """Put the constraints of a row behind the ``m`` that are there; returns how many there are now."""
+    b = group.problem.b
+    for wall in range(group.walls):
+        b.row[m] = i
+        b.when[m] = t
+        b.right[m] = demand.right
+        b.wrong[m] = demand.wrong
+        b.price[m] = C
+        b.side[m] = demand.target
+        b.loss[m] = demand.goal * (1.0 - demand.target * demand.p)
         if rule.regression:
-            x[SIDE, m] = 1.0 - 2.0 * wall
-            x[LOSS, m] = x[SIDE, m] * (target - p) - rule.epsilon
+            b.side[m] = 1.0 - 2.0 * wall
+            b.loss[m] = b.side[m] * (demand.target - demand.p) - rule.epsilon
         m += 1
     return m
 
 
 @njit(**INNER)
-def take_step(rows, rule, state, trace, m, batch, before, lanes, inequalities, equations):
+def take_step(rows, rule, state, trace, m, before, lanes, group):
     """Solve the problem of ``m`` constraints and move the weights; returns a number that is finite if all went well."""
-    A, L, x, s = batch
-    sentinel = fill_gram(rows, m, A, x, s, lanes)
-    if inequalities is not None:
-        solve_inequalities(rule.variant, m, A, L, x, s)
-    if equations is not None:
-        solve_equations(rule.variant, m, A, L, x, s)
-    if s[STOP, 0]:
+    b = group.problem.b
+    sentinel = fill_gram(rows, m, b, lanes)
+    solve_batch(group.problem, rule.variant, m)
+    if b.stop[0]:
         return sentinel
-    return sentinel + apply(rows, state, trace, m, A, x, s, before, lanes)
-
-
-@njit(**INNER)
-def fill_gram(rows, m, A, x, s, lanes):
-    """Inner products of the directions of ``m`` constraints into ``A``; returns 0, or NaN if a squared norm is lost."""
-    data, indices, indptr, base, norm_one, _ = rows
-    finite = 0.0
     for k in range(m):
-        i = s[ROW, k]
-        if s[STOP, 0]:
-            break
-        for l in range(k + 1):
-            both = x[SIDE, k] * x[SIDE, l]
-            if lanes is not None:
-                both = (1.0 * (s[RIGHT, k] == s[RIGHT, l]) + 1.0 * (s[WRONG, k] == s[WRONG, l])
-                        - 1.0 * (s[RIGHT, k] == s[WRONG, l]) - 1.0 * (s[WRONG, k] == s[RIGHT, l]))  # fmt: skip
-            value = 0.0
-            if both != 0.0:
-                value = both * product(data, indices, indptr, base, i, s[ROW, l], norm_one)
-            A[k, l] = A[l, k] = value
-        finite += A[k, k] - A[k, k]
-        if A[k, k] < TINY and not is_zero(data, indptr, base, i):
-            finite = np.nan
-    return finite
-
-
-@njit(**INNER)
-def apply(rows, state, trace, m, A, x, s, before, lanes):
-    """Move the weights by the solved steps; returns the sum of the norms of the moves."""
-    data, indices, indptr, base, _, step_one = rows
-    W, drift, counts, fading = state
-    w, v = W.ravel(), drift.ravel()
-    sentinel = 0.0
-    for k in range(m):
-        i, t, tau = s[ROW, k], s[WHEN, k], x[TAU, k]
+        t, tau = b.when[k], b.tau[k]
         if tau == 0.0:
             continue
-        other = x[TAU, k - 1] if k > 0 and s[WHEN, k - 1] == t else 0.0  # the same example's other wall
-        counts[N_UPDATES] += other == 0.0
-        left = x[LOSS, k]
+        other = b.tau[k - 1] if k > 0 and b.when[k - 1] == t else 0.0  # the same example's other wall
+        state.counts[N_UPDATES] += other == 0.0
+        left = b.loss[k]
         for l in range(m):
-            left -= A[k, l] * x[STEP, l]
-        counts[N_CAPPED] += is_capped(left, x[LOSS, k])
+            left -= b.A[k, l] * b.step[l]
+        state.counts[N_CAPPED] += is_capped(left, b.loss[k])
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
-        move = x[SIDE, k] * x[STEP, k]
-        late = move * entry(before, fading)
-        sentinel += max(abs(move), abs(late) if drift.shape[1] > 0 else 0.0) * np.sqrt(A[k, k])
-        if lanes is None:
-            add(data, indices, indptr, base, i, step_one, move, w)
-            if drift.shape[1] > 0:
-                add(data, indices, indptr, base, i, step_one, late, v)
-        else:
-            for sign, column in ((1.0, s[RIGHT, k]), (-1.0, s[WRONG, k])):
-                add(data, indices, indptr, base, i, step_one, sign * move, W[:, column])
-                if drift.shape[1] > 0:
-                    add(data, indices, indptr, base, i, step_one, sign * late, drift[:, column])
+        move = b.side[k] * b.step[k]
+        late = move_weights(rows, b.row[k], state, before, move, b.right[k], b.wrong[k])
+        sentinel += max(abs(move), late) * np.sqrt(b.A[k, k])
     return sentinel
+
+
+@njit(**INNER)
+def fill_gram(rows, m, b, lanes):
+    """Inner products of the directions of ``m`` constraints into ``A``; returns 0, or NaN if a squared norm is lost."""
+    finite = 0.0
+    for k in range(m):
+        if b.stop[0]:
+            break
+        for l in range(k + 1):
+            both = b.side[k] * b.side[l]
+            if lanes is not None:
+                both = (1.0 * (b.right[k] == b.right[l]) + 1.0 * (b.wrong[k] == b.wrong[l])
+                        - 1.0 * (b.right[k] == b.wrong[l]) - 1.0 * (b.wrong[k] == b.right[l]))  # fmt: skip
+            value = 0.0
+            if both != 0.0:
+                value = both * product(rows, b.row[k], b.row[l])
+            b.A[k, l] = b.A[l, k] = value
+        finite += b.A[k, k] - b.A[k, k]
+        if b.A[k, k] < TINY and not is_zero(rows, b.row[k]):
+            finite = np.nan
+    return finite
 
 
 # ---------------------------------------------------------------- scores of new rows
 
 
+def score_rows(rows, n, W):
+    """Return scores of ``n`` rows, an array of shape (n, n_classes), summed as in the passes."""
+    W, lanes = as_loops_take(np.ascontiguousarray(W))
+    scores = np.empty((n, 1 if lanes is None else W.shape[1]))
+    for part in slices(rows, n, scores.shape[1]):
+        fill_scores(take(rows, part), W, lanes, scores[part])
+    return scores
+
+
 @njit(**COMPILED, nogil=True)
-def score_rows(rows, W, out):
-    """Scores of every row for every column of ``W`` into ``out`` (n_rows, n_classes), summed as in the passes."""
-    data, indices, indptr, base, _, _ = rows
-    lanes = np.empty((5, W.shape[1]))
-    w = W.ravel()
+def fill_scores(rows, W, lanes, out):
+    """Put the scores of rows into ``out``, as `score_rows` returns them."""
     for i in range(out.shape[0]):
-        if W.shape[1] == 1:
-            out[i, 0] = score(data, indices, indptr, base, i, w)
+        if W.ndim == 1:
+            out[i, 0] = score(rows, i, W)
         else:
-            score_classes(data, indices, indptr, base, i, W, lanes)
+            score_classes(rows, i, W, lanes)
             for k in range(W.shape[1]):
                 out[i, k] = lanes[4, k]

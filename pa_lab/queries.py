@@ -170,10 +170,7 @@ def solve_delta(delta, rate, sizes):
 
 @njit(**COMPILED, forceinline=True)
 def chance(query, delta, rate, budget, n_rows, memory, counts, p):
-    """Probability that the label of the next example, already counted as seen, is asked for.
-
-    The fields of `Asking` come one by one, as a tuple of them doubles the time of a pass.
-    """
+    """Probability that the label of the next example, already counted as seen, is asked for."""
     if counts[N_QUERIES] >= budget:
         return 0.0
     if memory is None:
@@ -182,25 +179,28 @@ def chance(query, delta, rate, budget, n_rows, memory, counts, p):
     return steered(budget - counts[N_QUERIES], rows_left, rate, memory, abs(p) if counts[N_UPDATES] > 0 else np.nan)
 
 
+@njit(**COMPILED, forceinline=True)
+def decide(asking, counts, p, t):
+    """Count example ``t``, of score ``p``: the probability of asking for its label, and whether it is asked for.
+
+    There need be no draws where the probability is 0 or 1.
+    """
+    query, draws, delta, rate, budget, n_rows, memory = asking
+    counts[N_SEEN] += 1
+    counts[N_AVERAGED] += counts[N_QUERIES] < budget or counts[N_UNANSWERED] > 0
+    probability = chance(query, delta, rate, budget, n_rows, memory, counts, p)
+    asked = probability > 0.0 and (probability >= 1.0 or draws[t] < probability)
+    counts[N_QUERIES] += asked
+    return probability, asked
+
+
 @njit(**COMPILED)
 def judge(asking, counts, scores, chances):
     """Decide on rows judged by the same weights: the probabilities go to ``chances``, negative where not asked."""
-    query, draws, delta, rate, budget, n_rows, memory = asking
     for t in range(scores.shape[0]):
-        counts[N_SEEN] += 1
-        counts[N_AVERAGED] += counts[N_QUERIES] < budget or counts[N_UNANSWERED] > 0
-        chances[t] = chance(query, delta, rate, budget, n_rows, memory, counts, scores[t])
-        if is_asked(chances[t], draws, t):
-            counts[N_QUERIES] += 1
-            counts[N_UNANSWERED] += 1
-        else:
-            chances[t] = -1.0
-
-
-@njit(**COMPILED, forceinline=True)
-def is_asked(probability, draws, t):
-    """Whether a label is asked for. There need be no draws where the probability is 0 or 1."""
-    return probability > 0.0 and (probability >= 1.0 or draws[t] < probability)
+        probability, asked = decide(asking, counts, scores[t], t)
+        chances[t] = probability if asked else -1.0
+        counts[N_UNANSWERED] += asked
 
 
 class Questions(NamedTuple):

@@ -2,10 +2,8 @@
 
 Weights lie feature by feature: ``W`` has the shape (n_features + 1, n_classes), a single vector ``w`` the shape
 (n_features + 1,), and the last entry is the intercept. The row's part in it is the constant feature behind the
-intercept; see `Rows`.
-
-Rows known only by their inner products, as in a kernel's feature space, have the matrix of these products as ``data``
-and a ``base``: the score from which each row starts.
+intercept: ``constant`` is what that adds to a squared norm, and to the intercept per unit step. It is 1 with an
+intercept and 0 without.
 
 Sums run in one fixed order on every machine: a dense inner product in four interleaved partial sums, which are
 independent of each other and so can be added at once without reordering anything.
@@ -15,43 +13,147 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pa_lab.compiled import COMPILED
-from pa_lab.jit import njit
+from pa_lab.compiled import COMPILED, INNER
+from pa_lab.jit import method, njit
 
 AT_ONCE = 2**24  # numbers that a compiled loop works through before Python is asked whether the user wants to stop
 
 
-class Rows(NamedTuple):
-    """Rows as the compiled passes take them; the compiler drops what is None.
-
-    ``data, indices, indptr`` are those of a CSR matrix; a dense matrix is ``data`` alone. ``base`` of shape (n_rows,
-    n_classes) marks ``data`` as inner products between the rows. ``norm_one`` is what the constant feature adds to a
-    squared norm, ``step_one`` what it adds to the intercept per unit step: both 1 with an intercept, both 0 without.
-    """
+class DenseRows(NamedTuple):
+    """The rows of a matrix ``data``."""
 
     data: np.ndarray
-    indices: np.ndarray | None
-    indptr: np.ndarray | None
-    base: np.ndarray | None
-    norm_one: float
-    step_one: float
+    constant: float
+
+    def score(self, i, w):
+        """``(x_i, 1) . w``."""
+        return dot(self.data[i], w, self.data.shape[1]) + w[-1]
+
+    def add_scores(self, i, W, lanes):
+        """Add ``x_i . W`` to ``lanes[4]``; the other four rows of ``lanes`` are for partial sums."""
+        dot_classes(self.data[i], W, lanes)
+
+    def squared_norm(self, i):
+        """``||x_i||^2`` plus what the constant feature adds."""
+        return dot(self.data[i], self.data[i], self.data.shape[1]) + self.constant
+
+    def is_zero(self, i):
+        """Whether every entry of a row is 0."""
+        return all_zero(self.data[i])
+
+    def product(self, i, k):
+        """``x_i . x_k`` plus what the constant feature adds."""
+        return dot(self.data[i], self.data[k], self.data.shape[1]) + self.constant
+
+    def add(self, i, scale, w):
+        """``w += scale * (x_i, constant)``, in place."""
+        for j in range(self.data.shape[1]):
+            w[j] += scale * np.float64(self.data[i, j])
+        w[-1] += scale * self.constant
 
 
-def make_rows(X, norm_one=0.0, step_one=None) -> Rows:
+class SparseRows(NamedTuple):
+    """The rows of a CSR matrix; for `product` the indices of each are sorted."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    constant: float
+
+    def score(self, i, w):
+        """As `DenseRows.score`."""
+        total = 0.0
+        for at in range(self.indptr[i], self.indptr[i + 1]):
+            total += np.float64(self.data[at]) * w[self.indices[at]]
+        return total + w[-1]
+
+    def add_scores(self, i, W, lanes):
+        """As `DenseRows.add_scores`."""
+        for at in range(self.indptr[i], self.indptr[i + 1]):
+            x, j = np.float64(self.data[at]), self.indices[at]
+            for k in range(W.shape[1]):
+                lanes[4, k] += x * W[j, k]
+
+    def squared_norm(self, i):
+        """As `DenseRows.squared_norm`."""
+        total = 0.0
+        for at in range(self.indptr[i], self.indptr[i + 1]):
+            value = np.float64(self.data[at])
+            total += value * value
+        return total + self.constant
+
+    def is_zero(self, i):
+        """As `DenseRows.is_zero`."""
+        return all_zero(self.data[self.indptr[i] : self.indptr[i + 1]])
+
+    def product(self, i, k):
+        """As `DenseRows.product`."""
+        total, at, to = 0.0, self.indptr[i], self.indptr[k]
+        while at < self.indptr[i + 1] and to < self.indptr[k + 1]:
+            ahead = self.indices[at] - self.indices[to]
+            if ahead == 0:
+                total += np.float64(self.data[at]) * np.float64(self.data[to])
+            at += ahead <= 0
+            to += ahead >= 0
+        return total + self.constant
+
+    def add(self, i, scale, w):
+        """As `DenseRows.add`."""
+        for at in range(self.indptr[i], self.indptr[i + 1]):
+            w[self.indices[at]] += scale * np.float64(self.data[at])
+        w[-1] += scale * self.constant
+
+
+class GramRows(NamedTuple):
+    """Rows known by their inner products ``data``, as in a kernel's feature space; scores start from ``base``."""
+
+    data: np.ndarray
+    base: np.ndarray
+
+    def score(self, i, w):
+        """As `DenseRows.score`, from the start."""
+        return dot(self.data[i], w, self.data.shape[1]) + self.base[i, 0] + w[-1]
+
+    def add_scores(self, i, W, lanes):
+        """As `DenseRows.add_scores`, from the start."""
+        dot_classes(self.data[i], W, lanes)
+        for k in range(W.shape[1]):
+            lanes[4, k] += self.base[i, k]
+
+    def squared_norm(self, i):
+        """As `DenseRows.squared_norm`."""
+        return self.data[i, i]
+
+    def is_zero(self, i):
+        """Whether a row whose norm is 0 is: always."""
+        return True
+
+    def product(self, i, k):
+        """As `DenseRows.product`."""
+        return self.data[i, k]
+
+    def add(self, i, scale, w):
+        """``w += scale * e_i``, in place: weights belong to the rows."""
+        w[i] += scale
+
+
+score = method("score")
+add_scores = method("add_scores")
+squared_norm = method("squared_norm")
+is_zero = method("is_zero")
+product = method("product")
+add = method("add")
+
+
+def make_rows(X, constant=0.0):
     """Return the rows of a C-contiguous float array or a CSR matrix.
 
     >>> make_rows(np.ones((2, 3)), 1.0)[1:]
-    (None, None, None, 1.0, 1.0)
+    (1.0,)
     """
-    step_one = norm_one if step_one is None else step_one
     if hasattr(X, "indptr"):
-        return Rows(X.data, X.indices, X.indptr, None, norm_one, step_one)
-    return Rows(X, None, None, None, norm_one, step_one)
-
-
-def make_gram_rows(gram, base, norm_one=0.0) -> Rows:
-    """Return rows known by their inner products ``gram`` (n, n), and the scores ``base`` that they start from."""
-    return Rows(gram, None, None, base, norm_one, norm_one)
+        return SparseRows(X.data, X.indices, X.indptr, constant)
+    return DenseRows(X, constant)
 
 
 def slices(rows, n, times=1, whole=1):
@@ -65,18 +167,18 @@ def slices(rows, n, times=1, whole=1):
     ([slice(0, 3, None), slice(3, 6, None), slice(6, 9, None), slice(9, 10, None)], \
 [slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)])
     """
-    if rows.base is not None:
+    if isinstance(rows, GramRows):
         return [slice(0, n)]
-    row = rows.data.size // max(1, len(rows.data) if rows.indptr is None else len(rows.indptr) - 1)
+    row = rows.data.size // max(1, len(rows.indptr) - 1 if isinstance(rows, SparseRows) else len(rows.data))
     step = max(1, AT_ONCE // ((row + 32) * times * whole)) * whole  # a row costs as much as 32 numbers besides
     return [slice(at, min(at + step, n)) for at in range(0, n, step)]
 
 
-def take(rows, part) -> Rows:
+def take(rows, part):
     """Return a slice of dense or CSR rows, without a copy."""
-    if rows.indptr is None:
-        return rows._replace(data=rows.data[part])
-    return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
+    if isinstance(rows, SparseRows):
+        return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
+    return rows._replace(data=rows.data[part])
 
 
 @njit(**COMPILED, forceinline=True)
@@ -98,51 +200,39 @@ def dot(x, w, n):
     return ((a + c) + (b + d)) + tail
 
 
-@njit(**COMPILED, forceinline=True)
-def score(data, indices, indptr, base, i, w):
-    """``(x_i, 1) . w``."""
-    if data.ndim == 2:
-        total = dot(data[i], w, data.shape[1])
-        if base is not None:
-            total += base[i, 0]
-    else:
-        total = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            total += np.float64(data[at]) * w[indices[at]]
-    return total + w[w.shape[0] - 1]
+@njit(**INNER)
+def dot_classes(x, W, lanes):
+    """Add the inner products of a row with the columns of ``W`` to ``lanes[4]``, each summed as by `dot`."""
+    n, n_classes = x.shape[0], W.shape[1]
+    for j in range(n):
+        value, lane = np.float64(x[j]), j % 4 if j < n - n % 4 else 4
+        for k in range(n_classes):
+            lanes[lane, k] += value * W[j, k]
+    for k in range(n_classes):
+        lanes[4, k] = ((lanes[0, k] + lanes[2, k]) + (lanes[1, k] + lanes[3, k])) + lanes[4, k]
 
 
 @njit(**COMPILED)
-def score_classes(data, indices, indptr, base, i, W, lanes):
-    """Scores of row ``i`` for every class into ``lanes[4]``; the other four rows of ``lanes`` are for partial sums.
+def score_classes(rows, i, W, lanes):
+    """Scores of row ``i`` for every class into ``lanes[4]``, see `DenseRows.add_scores`.
 
-    >>> lanes = np.empty((5, 2)); score_classes(np.ones((1, 2)), None, None, None, 0, np.ones((3, 2)), lanes)
+    >>> lanes = np.empty((5, 2)); score_classes(make_rows(np.ones((1, 2))), 0, np.ones((3, 2)), lanes)
     >>> lanes[4].tolist()
     [3.0, 3.0]
     """
-    n_classes, last = W.shape[1], W.shape[0] - 1
     lanes[:] = 0.0
-    if data.ndim == 2:
-        whole = data.shape[1] - data.shape[1] % 4
-        for j in range(whole):
-            x, lane = np.float64(data[i, j]), j % 4
-            for k in range(n_classes):
-                lanes[lane, k] += x * W[j, k]
-        for j in range(whole, data.shape[1]):
-            x = np.float64(data[i, j])
-            for k in range(n_classes):
-                lanes[4, k] += x * W[j, k]
-        for k in range(n_classes):
-            lanes[4, k] = ((lanes[0, k] + lanes[2, k]) + (lanes[1, k] + lanes[3, k])) + lanes[4, k]
-            if base is not None:
-                lanes[4, k] += base[i, k]
-    else:
-        for at in range(indptr[i], indptr[i + 1]):
-            x, j = np.float64(data[at]), indices[at]
-            for k in range(n_classes):
-                lanes[4, k] += x * W[j, k]
-    for k in range(n_classes):
-        lanes[4, k] += W[last, k]
+    add_scores(rows, i, W, lanes)
+    for k in range(W.shape[1]):
+        lanes[4, k] += W[-1, k]
+
+
+@njit(**INNER)
+def all_zero(x):
+    """Whether every number is 0."""
+    j = 0
+    while j < x.shape[0] and x[j] == 0.0:
+        j += 1
+    return j == x.shape[0]
 
 
 @njit(**COMPILED, forceinline=True)
@@ -162,67 +252,3 @@ def best_two(scores):
         if k != first and scores[k] > scores[second]:
             second = k
     return first, second, finite
-
-
-@njit(**COMPILED, forceinline=True)
-def squared_norm(data, indices, indptr, base, i, norm_one):
-    """``||x_i||^2`` plus what the constant feature adds."""
-    if data.ndim == 2:
-        total = dot(data[i], data[i], data.shape[1]) if base is None else np.float64(data[i, i])
-    else:
-        total = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            value = np.float64(data[at])
-            total += value * value
-    return total + norm_one
-
-
-@njit(**COMPILED)
-def is_zero(data, indptr, base, i):
-    """Whether every entry of a row is 0; rows known by their inner products count as 0 where their norm does."""
-    if base is not None:
-        return True
-    if data.ndim == 2:
-        for j in range(data.shape[1]):
-            if data[i, j] != 0.0:
-                return False
-    else:
-        for at in range(indptr[i], indptr[i + 1]):
-            if data[at] != 0.0:
-                return False
-    return True
-
-
-@njit(**COMPILED, forceinline=True)
-def product(data, indices, indptr, base, i, k, norm_one):
-    """``x_i . x_k`` plus what the constant feature adds; CSR rows with sorted indices."""
-    if data.ndim == 2:
-        total = dot(data[i], data[k], data.shape[1]) if base is None else np.float64(data[i, k])
-    else:
-        total = 0.0
-        at, to = indptr[i], indptr[k]
-        while at < indptr[i + 1] and to < indptr[k + 1]:
-            if indices[at] == indices[to]:
-                total += np.float64(data[at]) * np.float64(data[to])
-                at += 1
-                to += 1
-            elif indices[at] < indices[to]:
-                at += 1
-            else:
-                to += 1
-    return total + norm_one
-
-
-@njit(**COMPILED, forceinline=True)
-def add(data, indices, indptr, base, i, step_one, scale, w):
-    """``w += scale * (x_i, step_one)``, in place."""
-    if data.ndim == 2:
-        if base is None:
-            for j in range(data.shape[1]):
-                w[j] += scale * np.float64(data[i, j])
-        else:
-            w[i] += scale
-    else:
-        for at in range(indptr[i], indptr[i + 1]):
-            w[indices[at]] += scale * np.float64(data[at])
-    w[w.shape[0] - 1] += scale * step_one

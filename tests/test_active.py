@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from oracles import pa_active
 from pa_lab import PAClassifier
-from pa_lab.passes import IN_ORDER, NO_TRACE, Examples, State, learn
+from pa_lab.passes import IN_ORDER, NO_TRACE, Examples, State, Way, as_loops_take, learn
 from pa_lab.queries import N_COUNTERS, NO_LIMIT, QUERIES, THRESHOLD, Asking, query_probability
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
@@ -74,10 +74,10 @@ def test_no_label_is_read_unasked(rule, n_classes, sparse):
                     rule.get("query_rate", 0.0), rule.get("label_budget", NO_LIMIT))  # fmt: skip
 
     def run(function, labels, record):
-        W, counts = np.zeros((5, 1 if n_classes == 2 else n_classes)), np.zeros(N_COUNTERS, dtype=np.int64)
-        state, examples = State(W, np.empty((5, 0)), counts), Examples(labels, np.ones(80), IN_ORDER, record)
-        lanes = None if n_classes == 2 else np.empty((5, n_classes))
-        function(rows, examples, make_rule("PA-I"), asking, state, lanes, None, None)
+        W, lanes = as_loops_take(np.zeros((5, 1 if n_classes == 2 else n_classes)))
+        state = State(W, W[:0], np.zeros(N_COUNTERS, dtype=np.int64))
+        examples, way = Examples(labels, np.ones(80), IN_ORDER, record), Way(make_rule("PA-I"), asking)
+        function(rows, examples, way, state, lanes, None, None)
         return W
 
     record = np.zeros((80, 4))

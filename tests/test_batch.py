@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import check_estimator
 
 import oracles
-from pa_lab import PAClassifier, PARegressor
+from pa_lab import PAClassifier, PARegressor, passes
 from pa_lab.batch import solve
-from pa_lab.passes import IN_ORDER, Examples, State, learn, make_group
+from pa_lab.passes import IN_ORDER, Examples, State, Way
 from pa_lab.queries import ASK_ALL, N_COUNTERS, N_UPDATES
-from pa_lab.rows import make_gram_rows, make_rows
+from pa_lab.rows import GramRows, make_rows
 from pa_lab.rules import PA1, PA2, PALS, VARIANTS, make_rule, step
 
 DUALS = {"PA-I": PA1, "PA-II": PA2}
@@ -172,9 +172,9 @@ def test_least_squares_meet_their_condition_where_rows_depend_on_each_other(kern
     n = len(X)
     expected, _, loss = oracles.batch_least_squares(w, X, y, C)
     W, trace = np.r_[np.zeros(n) if kernel else w, 0.0][:, np.newaxis], np.zeros((n, 4))
-    rows = make_gram_rows(X @ X.T, np.zeros((n, 1))) if kernel else make_rows(X)
+    rows = GramRows(X @ X.T, np.zeros((n, 1))) if kernel else make_rows(X)
     state, rule = State(W, np.empty((len(W), 0)), np.zeros(N_COUNTERS, np.int64)), make_rule("PALS")
-    learn(rows, Examples(y, C, IN_ORDER, trace), rule, ASK_ALL, state, None, None, make_group(n, rule))
+    passes.run(rows, Examples(y, C, IN_ORDER, trace), Way(rule, ASK_ALL, n), state)
     reached = [Fraction(v) for v in W[:-1, 0].tolist()]
     if kernel:
         reached = [sum(a * Fraction(v) for a, v in zip(reached, column, strict=True)) for column in X.T.tolist()]
@@ -276,8 +276,9 @@ def run(X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch_si
     drift = np.zeros_like(W)
     asking = ASK_ALL if draws is None else ASK_ALL._replace(query=query, draws=draws)
     examples, rule = Examples(y.astype(float), np.full(len(y), 0.4), IN_ORDER, trace), make_rule(variant, epsilon)
-    lanes, group = np.empty((5, classes)) if classes > 1 else None, make_group(batch_size, rule) if batch_size else None
-    learn(make_rows(X, 1.0), examples, rule, asking, State(W, drift, counts), lanes, None, group)
+    (weights, lanes), group = passes.as_loops_take(W), passes.make_group(batch_size, rule) if batch_size else None
+    state = State(weights, drift.reshape(weights.shape), counts)
+    passes.learn(make_rows(X, 1.0), examples, Way(rule, asking), state, lanes, None, group)
     return W, drift, counts, np.abs(trace)
 
 

@@ -188,7 +188,7 @@ def test_slices_are_short_and_whole():
         assert parts[0].start == 0 and parts[-1].stop == 10**5
         assert all(a.stop == b.start and (a.stop - a.start) % whole == 0 for a, b in pairwise(parts))
         assert max(part.stop - part.start for part in parts) <= max(whole, rows.AT_ONCE // (500 * times))
-    gram = rows.make_gram_rows(np.eye(3), np.zeros((3, 1)))
+    gram = rows.GramRows(np.eye(3), np.zeros((3, 1)))
     assert rows.slices(gram, 3, 10**9) == [slice(0, 3)]
 
 

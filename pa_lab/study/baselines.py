@@ -29,8 +29,7 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_X_y, validate_data
 
-from pa_lab import PAClassifier
-from pa_lab.compiled import COMPILED, INNER
+from pa_lab import PAClassifier, compiled
 
 FIRST_ORDER = ("perceptron", "ROMMA", "aROMMA", "ALMA", "OGD", "AdaGrad hinge", "AdaGrad logistic")
 SECOND_ORDER = ("SOP", "IELLIP", "CW", "NHERD", "AROW", "NAROW", "SCW-I", "SCW-II")
@@ -40,6 +39,8 @@ WITHOUT_C = ("PA", "perceptron", "ROMMA", "aROMMA", "SOP", "IELLIP", "CW")
 DEFAULTS = {"ALMA": {"C": sqrt(2.0), "eta": 0.9}, "IELLIP": {"eta": 0.3}, "CW": {"eta": 0.7}, "SCW-II": {"eta": 0.9}}
 POWERS = tuple(range(-14, 3, 2))
 PASSIVE = 1.0, 0.0, 0.0
+COMPILED = compiled.COMPILED | {"_nrt": True}  # functions here make arrays
+INNER = compiled.INNER | {"_nrt": True}
 
 
 def choices(rule, powers=POWERS):

@@ -6,7 +6,7 @@ from sklearn.linear_model import SGDClassifier
 
 from bench import medians, row
 from pa_lab import PAClassifier, datasets
-from pa_lab.passes import Examples, State, learn
+from pa_lab.passes import Examples, State, Way, run
 from pa_lab.queries import ASK_ALL, N_COUNTERS
 from pa_lab.rows import make_rows
 from pa_lab.rules import make_rule
@@ -22,7 +22,7 @@ def main():
         state = State(
             np.zeros((X.shape[1] + 1, 1)), np.empty((X.shape[1] + 1, 0)), np.zeros(N_COUNTERS, dtype=np.int64)
         )
-        learn(make_rows(X), Examples(labels, C), make_rule("PA-I"), ASK_ALL, state, None, None, None)
+        run(make_rows(X), Examples(labels, C), Way(make_rule("PA-I"), ASK_ALL), state)
 
     one_pass = {"loss": "hinge", "penalty": None, "shuffle": False, "max_iter": 1, "tol": None, "fit_intercept": False}
     sgd = SGDClassifier(learning_rate="pa1", eta0=1.0, **one_pass)
