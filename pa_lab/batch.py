@@ -31,33 +31,25 @@ REGULAR = 1e-5  # share of its diagonal above which a pivot of a system of equat
 AT_ZERO, INSIDE, AT_CAP, APART = range(4)  # values of ``place``
 
 
-class Batch(NamedTuple):
-    """A batch of constraints, and what its solver writes on; see `make_problem`.
+# What is known of a constraint ``side (W[right] - W[wrong]) . x_row >= ...`` of time ``when`` in the pass: ``loss`` and
+# ``price``, ``l_k`` and ``C_k``, and the ``ridge`` and ``cap`` that the rule makes of it; ``tau`` is the solution, and
+# ``step`` moves the weights, ``sum_k step_k y_k x_k = sum_k tau_k y_k x_k``. The solver keeps the ``gradient``, the
+# ``place``, a list of the ``free`` examples, and how each of the list is to ``move``.
+NUMBERS = "side", "loss", "price", "ridge", "cap", "tau", "step", "gradient", "move"
+INTEGERS = "row", "when", "right", "wrong", "place", "free"
+CONSTRAINT = np.dtype([(name, np.float64) for name in NUMBERS] + [(name, np.int64) for name in INTEGERS], align=True)
 
-    ``A`` is the matrix of the problem, ``L`` memory of its shape. Number ``k`` is the constraint
-    ``side (W[right] - W[wrong]) . x_row >= ...`` at time ``when`` of the pass, with ``loss`` ``l_k`` and ``price``
-    ``C_k``, of which the rule makes a ``ridge`` and a ``cap``. ``tau`` is the solution; ``step`` moves the weights:
-    ``sum_k step_k y_k x_k = sum_k tau_k y_k x_k``. ``free`` lists the free examples, ``move`` says how each of the list
-    moves. ``stop`` begins with 1 once another thread wants the solver to come to an end.
+
+class Batch(NamedTuple):
+    """A batch of constraints ``c``, each a `CONSTRAINT`, and what its solver writes on; see `make_problem`.
+
+    ``A`` is the matrix of the problem, ``L`` memory of its shape. ``stop`` holds 1 once another thread wants the solver
+    to come to an end.
     """
 
     A: np.ndarray
     L: np.ndarray
-    side: np.ndarray
-    loss: np.ndarray
-    price: np.ndarray
-    ridge: np.ndarray
-    cap: np.ndarray
-    tau: np.ndarray
-    step: np.ndarray
-    gradient: np.ndarray
-    move: np.ndarray
-    row: np.ndarray
-    when: np.ndarray
-    right: np.ndarray
-    wrong: np.ndarray
-    free: np.ndarray
-    place: np.ndarray
+    c: np.ndarray
     stop: np.ndarray
 
 
@@ -75,14 +67,14 @@ class Inequalities(NamedTuple):
         """
         b, scale = self.b, 0.0
         for k in range(n):
-            b.tau[k] = 0.0
-            b.gradient[k] = -b.loss[k]
-            b.ridge[k] = ridge(variant, b.price[k])
-            b.cap[k] = cap(variant, b.price[k])
-            b.place[k] = APART
-            if b.A[k, k] > 0.0 and b.price[k] > 0.0:
-                b.place[k] = AT_ZERO
-                scale = max(scale, abs(b.loss[k]))
+            b.c[k].tau = 0.0
+            b.c[k].gradient = -b.c[k].loss
+            b.c[k].ridge = ridge(variant, b.c[k].price)
+            b.c[k].cap = cap(variant, b.c[k].price)
+            b.c[k].place = APART
+            if b.A[k, k] > 0.0 and b.c[k].price > 0.0:
+                b.c[k].place = AT_ZERO
+                scale = max(scale, abs(b.c[k].loss))
         m, gap = np.int64(0), np.inf  # a plain 0 would have all that is called with it compiled once more
         for turn in range(8):  # once as a rule; again where rounding left a gap
             if turn % 2 == 0:
@@ -95,7 +87,7 @@ class Inequalities(NamedTuple):
             if gap <= GAP or b.stop[0]:
                 break
         for k in range(n):  # in a slice numba would compile what words its error
-            b.step[k] = b.tau[k]
+            b.c[k].step = b.c[k].tau
         return gap
 
 
@@ -117,22 +109,22 @@ class Equations(NamedTuple):
         """
         b, m = self.b, np.int64(0)
         for k in range(n):
-            b.tau[k] = b.step[k] = 0.0
-            b.ridge[k] = ridge(variant, b.price[k])
+            b.c[k].tau = b.c[k].step = 0.0
+            b.c[k].ridge = ridge(variant, b.c[k].price)
             if b.A[k, k] > 0.0:
-                b.free[m] = k
-                b.move[m] = b.loss[k]
+                b.c[m].free = k
+                b.c[m].move = b.c[k].loss
                 m += 1
         factorize(b, np.int64(0), m)
         for a in range(m):
-            j = b.free[a]
-            if b.L[a, a] * b.L[a, a] < REGULAR * (b.A[j, j] + b.ridge[j]):
+            j = b.c[a].free
+            if b.L[a, a] * b.L[a, a] < REGULAR * (b.A[j, j] + b.c[j].ridge):
                 solve_dependent(b, n, self.V)
                 return 0.0
         forward_substitution(b, m)
         back_substitution(b, m)
         for a in range(m):
-            b.tau[b.free[a]] = b.step[b.free[a]] = b.move[a]
+            b.c[b.c[a].free].tau = b.c[b.c[a].free].step = b.c[a].move
         return 0.0
 
 
@@ -141,7 +133,7 @@ solve_problem = method("solve")
 
 def make_problem(variant, n):
     """Return memory for batches of at most ``n`` constraints, made once for many."""
-    b = Batch(*np.zeros((2, n, n)), *np.zeros((9, n)), *np.zeros((7, n), np.int64))
+    b = Batch(*np.zeros((2, n, n)), np.zeros(n, CONSTRAINT).view(np.recarray), np.zeros(1, np.int64))
     return Equations(b, np.zeros((n, n))) if is_equation(variant) else Inequalities(b)
 
 
@@ -169,9 +161,9 @@ def solve(variant, A, loss, C):
     """
     problem = make_problem(variant, len(loss))
     b = problem.b
-    b.A[:], b.loss[:], b.price[:] = A, loss, C
+    b.A[:], b.c.loss, b.c.price = A, loss, C
     gap = solve_batch(problem, variant, len(loss))
-    return b.tau, b.step, gap
+    return b.c.tau, b.c.step, gap
 
 
 # ---------------------------------------------------------------- triangular systems
@@ -181,7 +173,7 @@ def solve(variant, A, loss, C):
 def put_row(b, a):
     """Row ``a`` of the Cholesky factor of A over the free examples, left of its diagonal."""
     for i in range(a):
-        total = b.A[b.free[a], b.free[i]]
+        total = b.A[b.c[a].free, b.c[i].free]
         for j in range(i):
             total -= b.L[a, j] * b.L[i, j]
         b.L[a, i] = total / b.L[i, i]
@@ -194,11 +186,11 @@ def factorize(b, start, stop):
         if b.stop[0]:
             break
         put_row(b, a)
-        k = b.free[a]
+        k = b.c[a].free
         total = b.A[k, k]
         for i in range(a):
             total -= b.L[a, i] * b.L[a, i]
-        b.L[a, a] = np.sqrt(max(total + b.ridge[k], RANK * (b.A[k, k] + b.ridge[k])))
+        b.L[a, a] = np.sqrt(max(total + b.c[k].ridge, RANK * (b.A[k, k] + b.c[k].ridge)))
 
 
 @njit(**INNER)
@@ -206,17 +198,17 @@ def forward_substitution(b, m):
     """Solve ``L v = move`` for ``m`` free examples, in place."""
     for a in range(m):
         for i in range(a):
-            b.move[a] -= b.L[a, i] * b.move[i]
-        b.move[a] /= b.L[a, a]
+            b.c[a].move -= b.L[a, i] * b.c[i].move
+        b.c[a].move /= b.L[a, a]
 
 
 @njit(**INNER)
 def back_substitution(b, m):
     """Solve ``L' v = move`` for ``m`` free examples, in place."""
     for a in range(m - 1, -1, -1):
-        b.move[a] /= b.L[a, a]
+        b.c[a].move /= b.L[a, a]
         for i in range(a):
-            b.move[i] -= b.L[a, i] * b.move[a]
+            b.c[i].move -= b.L[a, i] * b.c[a].move
 
 
 # ---------------------------------------------------------------- inequalities: a primal active set
@@ -233,10 +225,10 @@ def improve(b, n, m, tolerance):
         steepest, enters = tolerance, np.int64(-1)
         for k in range(n):
             slope = 0.0
-            if b.place[k] == AT_ZERO:
-                slope = -b.gradient[k]
-            elif b.place[k] == AT_CAP:
-                slope = b.gradient[k]
+            if b.c[k].place == AT_ZERO:
+                slope = -b.c[k].gradient
+            elif b.c[k].place == AT_CAP:
+                slope = b.c[k].gradient
             if slope > steepest:
                 enters, steepest = k, slope
         if enters < 0:
@@ -254,37 +246,37 @@ def move_example(b, n, m, j):
     A free example that meets a bound first stays there, and ``j`` goes on. Meanwhile it stands in the list behind the
     ``m`` free ones. Returns the number of free examples, or -1 if the objective falls without end.
     """
-    sign = 1.0 if b.place[j] == AT_ZERO else -1.0
-    b.free[m] = j
+    sign = 1.0 if b.c[j].place == AT_ZERO else -1.0
+    b.c[m].free = j
     while not b.stop[0]:
         put_row(b, m)
-        curvature = diagonal = b.A[j, j] + b.ridge[j]
+        curvature = diagonal = b.A[j, j] + b.c[j].ridge
         for a in range(m):
             curvature -= b.L[m, a] * b.L[m, a]
-            b.move[a] = -sign * b.L[m, a]
+            b.c[a].move = -sign * b.L[m, a]
         back_substitution(b, m)
-        b.move[m] = sign
+        b.c[m].move = sign
         length = np.inf
         if curvature > RANK * (m + 2) * diagonal:
-            length = max(0.0, -sign * b.gradient[j]) / curvature
+            length = max(0.0, -sign * b.c[j].gradient) / curvature
         length, blocker = shorten(b, m, length)
         if length == np.inf:
             return -1
         advance(b, n, m, length)
         if blocker < 0:  # the optimum along the way: j is free from now on
             b.L[m, m] = np.sqrt(curvature)
-            b.place[j] = INSIDE
-            b.gradient[j] = 0.0
+            b.c[j].place = INSIDE
+            b.c[j].gradient = 0.0
             return m + 1
-        stops = b.free[blocker]
-        at_cap = b.move[blocker] > 0.0
-        b.tau[stops] = b.cap[stops] if at_cap else 0.0
-        b.place[stops] = AT_CAP if at_cap else AT_ZERO
+        stops = b.c[blocker].free
+        at_cap = b.c[blocker].move > 0.0
+        b.c[stops].tau = b.c[stops].cap if at_cap else 0.0
+        b.c[stops].place = AT_CAP if at_cap else AT_ZERO
         if blocker == m:
             return m
-        b.gradient[stops] = 0.0
+        b.c[stops].gradient = 0.0
         for a in range(blocker, m):
-            b.free[a] = b.free[a + 1]
+            b.c[a].free = b.c[a + 1].free
         m -= 1
         factorize(b, blocker, m)
     return -1
@@ -293,14 +285,14 @@ def move_example(b, n, m, j):
 @njit(**INNER)
 def shorten(b, m, length):
     """Cut a step where the first bound is met: the length, and the place in the list of who meets it, -1 for nobody."""
-    j, blocker = b.free[m], np.int64(-1)
-    space = b.cap[j] - b.tau[j] if b.move[m] > 0.0 else b.tau[j]
+    j, blocker = b.c[m].free, np.int64(-1)
+    space = b.c[j].cap - b.c[j].tau if b.c[m].move > 0.0 else b.c[j].tau
     if space <= length:
         length, blocker = space, m
     for a in range(m):
-        i, move = b.free[a], b.move[a]
+        i, move = b.c[a].free, b.c[a].move
         if abs(move) > 1e-290:  # less would overflow below
-            space = (b.cap[i] - b.tau[i]) / move if move > 0.0 else b.tau[i] / -move
+            space = (b.c[i].cap - b.c[i].tau) / move if move > 0.0 else b.c[i].tau / -move
             if space < length:
                 length, blocker = space, a
     return length, blocker
@@ -310,29 +302,29 @@ def shorten(b, m, length):
 def advance(b, n, m, length):
     """Take the step: change ``tau`` of those that move, and the gradients of all that are not free."""
     move_taus(b, m + 1, length)
-    j = b.free[m]
+    j = b.c[m].free
     for k in range(n):
-        if b.place[k] != INSIDE:
-            total = b.move[m] * b.A[k, j]
+        if b.c[k].place != INSIDE:
+            total = b.c[m].move * b.A[k, j]
             for a in range(m):
-                total += b.A[k, b.free[a]] * b.move[a]
-            b.gradient[k] += length * total
-    b.gradient[j] += length * b.move[m] * b.ridge[j]
+                total += b.A[k, b.c[a].free] * b.c[a].move
+            b.c[k].gradient += length * total
+    b.c[j].gradient += length * b.c[m].move * b.c[j].ridge
 
 
 @njit(**INNER)
 def move_taus(b, m, length):
     """Change ``tau`` of the first ``m`` in the list, within their bounds."""
     for a in range(m):
-        i = b.free[a]
-        b.tau[i] = min(b.cap[i], max(0.0, b.tau[i] + length * b.move[a]))
+        i = b.c[a].free
+        b.c[i].tau = min(b.c[i].cap, max(0.0, b.c[i].tau + length * b.c[a].move))
 
 
 @njit(**INNER)
 def correct_free(b, m):
     """One Newton step of the free examples, against what rounding has left of their gradients."""
     for a in range(m):
-        b.move[a] = -b.gradient[b.free[a]]
+        b.c[a].move = -b.c[b.c[a].free].gradient
     forward_substitution(b, m)
     back_substitution(b, m)
     move_taus(b, m, 1.0)
@@ -343,15 +335,15 @@ def relative_gap(b, variant, n):
     """``(primal - dual) / dual`` of ``tau``, as a sum of terms that are never negative; the gradients are made anew."""
     gap = dual = 0.0
     for k in range(n):
-        if b.place[k] == APART:
+        if b.c[k].place == APART:
             continue
-        tau, loss = b.tau[k], b.loss[k]
-        total = tau * b.ridge[k]
+        tau, loss = b.c[k].tau, b.c[k].loss
+        total = tau * b.c[k].ridge
         for i in range(n):
-            total += b.A[k, i] * b.tau[i]
-        b.gradient[k] = total - loss
+            total += b.A[k, i] * b.c[i].tau
+        b.c[k].gradient = total - loss
         dual += tau * (loss - 0.5 * total)
-        gap += gap_of(variant, tau, total - loss, b.price[k])
+        gap += gap_of(variant, tau, total - loss, b.c[k].price)
     return gap / dual if dual > 0.0 else 0.0
 
 
@@ -367,31 +359,31 @@ def solve_dependent(b, n, V):
     """
     largest = 0.0
     for k in range(n):
-        b.move[k] = b.price[k] if b.A[k, k] > 0.0 else 0.0
-        largest = max(largest, b.move[k])
+        b.c[k].move = b.c[k].price if b.A[k, k] > 0.0 else 0.0
+        largest = max(largest, b.c[k].move)
     for k in range(n):
-        b.move[k] = np.sqrt(b.move[k] / largest)
+        b.c[k].move = np.sqrt(b.c[k].move / largest)
     for i in range(n):
         for j in range(n):
             V[i, j] = 1.0 if i == j else 0.0
-            b.L[i, j] = b.move[i] * b.A[i, j] * b.move[j]
+            b.L[i, j] = b.c[i].move * b.A[i, j] * b.c[j].move
     diagonalize(b.L, V, n, b.stop)
     top = size = 0.0
     for k in range(n):
         top = max(top, b.L[k, k])
-        size += (b.move[k] * b.loss[k]) ** 2
+        size += (b.c[k].move * b.c[k].loss) ** 2
     for a in range(n):
         part = 0.0
         for k in range(n):
-            part += V[k, a] * b.move[k] * b.loss[k]
+            part += V[k, a] * b.c[k].move * b.c[k].loss
         null = b.L[a, a] <= RANK * n * top
         if null and abs(part) <= OFF * np.sqrt(size):
             continue
         part /= 0.5 / largest + (0.0 if null else b.L[a, a])
         for k in range(n):
-            b.tau[k] += b.move[k] * V[k, a] * part
+            b.c[k].tau += b.c[k].move * V[k, a] * part
             if not null:
-                b.step[k] += b.move[k] * V[k, a] * part
+                b.c[k].step += b.c[k].move * V[k, a] * part
 
 
 @njit(**INNER)

@@ -286,7 +286,10 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, group):
         if counts[N_AVERAGED] >= enough:
             shrink(drift, counts, fading)
         before, suffered, m = counts[N_AVERAGED], 0.0, np.int64(0)
-        for t in range(start, min(start + together, n)):
+        stop = start + 1
+        if group is not None:
+            stop = min(start + together, n)
+        for t in range(start, stop):
             i = order[t] if order.shape[0] > 0 else t
             p, first, second, finite = look_at(rows, i, W, lanes)
             sentinel += finite
@@ -400,16 +403,17 @@ def put_constraints(rule, group, m, i, t, C, demand):
     """Put the constraints of a row behind the ``m`` that are there; returns how many there are now."""
     b = group.problem.b
     for wall in range(group.walls):
-        b.row[m] = i
-        b.when[m] = t
-        b.right[m] = demand.right
-        b.wrong[m] = demand.wrong
-        b.price[m] = C
-        b.side[m] = demand.target
-        b.loss[m] = demand.goal * (1.0 - demand.target * demand.p)
+        c = b.c[m]
+        c.row = i
+        c.when = t
+        c.right = demand.right
+        c.wrong = demand.wrong
+        c.price = C
+        c.side = demand.target
+        c.loss = demand.goal * (1.0 - demand.target * demand.p)
         if rule.regression:
-            b.side[m] = 1.0 - 2.0 * wall
-            b.loss[m] = b.side[m] * (demand.target - demand.p) - rule.epsilon
+            c.side = 1.0 - 2.0 * wall
+            c.loss = c.side * (demand.target - demand.p) - rule.epsilon
         m += 1
     return m
 
@@ -423,19 +427,19 @@ def take_step(rows, rule, state, trace, m, before, lanes, group):
     if b.stop[0]:
         return sentinel
     for k in range(m):
-        t, tau = b.when[k], b.tau[k]
+        t, tau = b.c[k].when, b.c[k].tau
         if tau == 0.0:
             continue
-        other = b.tau[k - 1] if k > 0 and b.when[k - 1] == t else 0.0  # the same example's other wall
+        other = b.c[k - 1].tau if k > 0 and b.c[k - 1].when == t else 0.0  # the same example's other wall
         state.counts[N_UPDATES] += other == 0.0
-        left = b.loss[k]
+        left = b.c[k].loss
         for l in range(m):
-            left -= b.A[k, l] * b.step[l]
-        state.counts[N_CAPPED] += is_capped(left, b.loss[k])
+            left -= b.A[k, l] * b.c[l].step
+        state.counts[N_CAPPED] += is_capped(left, b.c[k].loss)
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
-        move = b.side[k] * b.step[k]
-        late = move_weights(rows, b.row[k], state, before, move, b.right[k], b.wrong[k])
+        move = b.c[k].side * b.c[k].step
+        late = move_weights(rows, b.c[k].row, state, before, move, b.c[k].right, b.c[k].wrong)
         sentinel += max(abs(move), late) * np.sqrt(b.A[k, k])
     return sentinel
 
@@ -448,16 +452,16 @@ def fill_gram(rows, m, b, lanes):
         if b.stop[0]:
             break
         for l in range(k + 1):
-            both = b.side[k] * b.side[l]
+            both = b.c[k].side * b.c[l].side
             if lanes is not None:
-                both = (1.0 * (b.right[k] == b.right[l]) + 1.0 * (b.wrong[k] == b.wrong[l])
-                        - 1.0 * (b.right[k] == b.wrong[l]) - 1.0 * (b.wrong[k] == b.right[l]))  # fmt: skip
+                both = (1.0 * (b.c[k].right == b.c[l].right) + 1.0 * (b.c[k].wrong == b.c[l].wrong)
+                        - 1.0 * (b.c[k].right == b.c[l].wrong) - 1.0 * (b.c[k].wrong == b.c[l].right))  # fmt: skip
             value = 0.0
             if both != 0.0:
-                value = both * product(rows, b.row[k], b.row[l])
+                value = both * product(rows, b.c[k].row, b.c[l].row)
             b.A[k, l] = b.A[l, k] = value
         finite += b.A[k, k] - b.A[k, k]
-        if b.A[k, k] < TINY and not is_zero(rows, b.row[k]):
+        if b.A[k, k] < TINY and not is_zero(rows, b.c[k].row):
             finite = np.nan
     return finite
 
