@@ -221,9 +221,11 @@ def as_weights(values, shape, name):
 
 
 def check_weights(sample_weight, n, variant):
-    """Return sample weights as an array of one factor for each of ``n`` rows, ones if None."""
+    """Return sample weights, or one for all, as an array of a factor for each of ``n`` rows, ones if None."""
     if sample_weight is None:
         return np.ones(n)
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(n, sample_weight)
     weights = finite_numbers(sample_weight, (n,), "sample_weight", least=0.0)
     if not allows_slack(variant) and (weights != 1.0).any():
         raise ValueError("sample_weight is a factor on C, which variant='PA' does not have: choose 'PA-I' or 'PA-II'.")
@@ -233,7 +235,7 @@ def check_weights(sample_weight, n, variant):
 def refuse_idle_classes(y, sample_weight):
     """Raise if all rows of a class have weight 0: it would count as a class and never be learnt."""
     classes, index = np.unique(y, return_inverse=True)
-    weights = np.bincount(index, as_numbers(sample_weight, "sample_weight"))
+    weights = np.bincount(index, np.broadcast_to(as_numbers(sample_weight, "sample_weight"), len(index)))
     if not weights.all():
         raise ValueError(f"sample_weight is zero on all rows of the class {classes[weights == 0.0].tolist()[0]!r}: "
                          "give it a weight or leave its rows out.")  # fmt: skip
