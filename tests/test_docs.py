@@ -101,6 +101,14 @@ def test_the_numbers_on_rare_classes_are_those_of_the_campaign():
     assert untuned["none"] == untuned["price"] and f"{untuned['none']:.3f} to {untuned['cost']:.3f}" in page
 
 
+def test_the_table_on_learners_for_chosen_labels_is_that_of_the_campaign():
+    mean = store.load_campaign("04_pool").groupby(["labels", "rows", "learner", "data"])["precision"].mean()
+    page = (DOCS / "guide" / "asking.md").read_text()
+    for way in (("stream", "PA"), ("stream", "logistic"), ("pool", "logistic"), ("chance", "logistic")):
+        cells = (f"{mean[200, *way, name]:.3f}" for name in ("ijcnn1", "a9a", "w8a", "cod-rna"))
+        assert f"| {' | '.join(cells)} |" in page
+
+
 def test_weights_that_are_taken_over_predict_and_learn_as_before():
     old = PassiveAggressiveClassifier(C=0.1, intercept="exact", random_state=0).fit(X, np.digitize(X[:, 0], [-1, 1]))
     (code,) = (code for code in code_of(DOCS / "moving.md") if "old.coef_" in code)
