@@ -17,17 +17,19 @@ is lost but the step is along the projection of ``k_t``, of squared norm ``q``. 
 With several classes ``a_r`` is a vector of weights and ``a_r^2`` its squared norm; an example may then ask for a step
 in several outputs at once.
 
-A policy is a small type with the methods ``exchange`` (make room for an example) and, if it keeps a record of the
-vectors, ``enter`` (a vector came). `exchange` and `enter` call them, in compiled code too.
+A policy is a small type with two methods. ``exchange(held, wanted)`` makes room for an example: it changes weights and
+move, and returns the place that becomes free, or STEP_ALONE or NOTHING where the example itself is better given up.
+``enter(held, r, k)`` notes that a vector with kernel values ``k`` came in place ``r``.
 """
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
 
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
-from pa_lab.jit import njit, overload
+from pa_lab.jit import method, njit
 from pa_lab.kernels import Vectors
 from pa_lab.passes import Examples, State, Way, as_loops_take, learn
 from pa_lab.queries import N_UPDATES, Asking
@@ -69,7 +71,6 @@ class Step(NamedTuple):
     move: np.ndarray
     losses: np.ndarray
     times: float
-    memory: np.ndarray
 
 
 class BlockValues(NamedTuple):
@@ -81,7 +82,6 @@ class BlockValues(NamedTuple):
     scores: np.ndarray
     move: np.ndarray
     losses: np.ndarray
-    memory: np.ndarray
 
 
 # ---------------------------------------------------------------- what policies share
@@ -124,30 +124,6 @@ def squared_weight(W, r):
     return total
 
 
-@njit(**COMPILED)
-def own_matrices(sheets, sheet):
-    """Return the sheet of matrices to change: the other one, with a copy, if this one is an earlier learner's too.
-
-    ``sheet`` holds the number of the sheet in use, and whether it is shared.
-    """
-    if sheet[1]:
-        old, new = sheets[sheet[0]], sheets[1 - sheet[0]]
-        for m in range(old.shape[0]):
-            for i in range(old.shape[1]):
-                for j in range(old.shape[2]):
-                    new[m, i, j] = old[m, i, j]
-        sheet[0] = 1 - sheet[0]
-        sheet[1] = 0
-    return sheet[0]
-
-
-@njit(**INNER)
-def put_values(K, r, k):
-    """Put the kernel values of a new vector in place ``r``."""
-    for j in range(K.shape[0]):
-        K[r, j] = K[j, r] = k[j]
-
-
 # ---------------------------------------------------------------- policies
 
 
@@ -169,6 +145,9 @@ class Oldest(NamedTuple):
 class Smallest(NamedTuple):
     """The vector with the least weight goes."""
 
+    def enter(self, held, r, k):
+        """Note nothing."""
+
     def exchange(self, held, wanted):
         """Return the vector to give up."""
         r = 0
@@ -180,6 +159,9 @@ class Smallest(NamedTuple):
 
 class Removal(NamedTuple):
     """The example takes over what it can of the vector that goes."""
+
+    def enter(self, held, r, k):
+        """Note nothing."""
 
     def exchange(self, held, wanted):
         """Return the vector to give up, once its part is in the move."""
@@ -198,18 +180,17 @@ class Removal(NamedTuple):
 class Nearest(NamedTuple):
     """The example and the nearest vector to the one that goes take over what they can of it.
 
-    ``near`` holds the nearest vector to each, -1 for none; ``sheets`` the matrix ``K`` of the vectors' kernel values,
-    see `own_matrices`; ``dependent`` the tolerance.
+    ``near`` holds the nearest vector to each, -1 for none, ``K`` the vectors' kernel values with each other,
+    ``dependent`` the tolerance.
     """
 
     near: np.ndarray
-    sheets: np.ndarray
-    sheet: np.ndarray
+    K: np.ndarray
     dependent: float
 
     def exchange(self, held, wanted):
         """Return the vector to give up, once its part is in the move and the weights of the nearest."""
-        W, K, r, lost = held.W, self.sheets[own_matrices(self.sheets, self.sheet)][0], 0, np.inf
+        W, K, r, lost = held.W, self.K, 0, np.inf
         for j in range(W.shape[0]):
             loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, self.near[j], self.dependent)[2]
             if loses < lost:
@@ -231,8 +212,9 @@ class Nearest(NamedTuple):
 
     def enter(self, held, r, k):
         """Note the kernel values of the vector that came in place ``r``, and what it is the nearest to."""
-        near, norms, K = self.near, held.norms, self.sheets[self.sheet[0]][0]
-        put_values(K, r, k)
+        near, norms, K = self.near, held.norms, self.K
+        for j in range(K.shape[0]):
+            K[r, j] = K[j, r] = k[j]
         if held.n[0] < near.shape[0]:
             return
         for j in range(near.shape[0]):
@@ -270,13 +252,17 @@ def project_on_pair(held, K, wanted, r, j, dependent):
 class Projection(NamedTuple):
     """All others take over what they can of the vector that goes.
 
-    ``sheets`` hold two matrices, see `own_matrices`: the vectors' kernel values ``K`` and their inverse ``Q``;
-    ``dependent`` is the tolerance.
+    ``Q`` is the inverse of the vectors' kernel values with each other, ``dependent`` the tolerance, ``v`` and ``c`` are
+    memory.
     """
 
-    sheets: np.ndarray
-    sheet: np.ndarray
+    Q: np.ndarray
+    v: np.ndarray
+    c: np.ndarray
     dependent: float
+
+    def enter(self, held, r, k):
+        """Note nothing."""
 
     def exchange(self, held, wanted):
         """Return the vector to give up, once its part is in the move and the weights, and ``Q`` brought up to date.
@@ -285,8 +271,8 @@ class Projection(NamedTuple):
         ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the
         inverse squared distance.
         """
-        W, Q = held.W, self.sheets[own_matrices(self.sheets, self.sheet)][1]
-        v, s, r, lost = wanted.memory[0], wanted.norm, 0, np.inf
+        W, Q, v = held.W, self.Q, self.v
+        s, r, lost = wanted.norm, 0, np.inf
         for j in range(Q.shape[0]):
             v[j] = dot(Q[j], wanted.k, Q.shape[0])
             s -= wanted.k[j] * v[j]
@@ -303,18 +289,15 @@ class Projection(NamedTuple):
                 for j in range(Q.shape[0]):
                     W[j, output] += along * v[j]
             return STEP_ALONE
-        take_place(W, Q, wanted.move, v, s, r, wanted.memory[1])
+        take_place(self, W, wanted.move, s, r)
         held.left[0] -= 1
         return r
 
-    def enter(self, held, r, k):
-        """Note the kernel values of the vector that came in place ``r``."""
-        put_values(self.sheets[self.sheet[0]][0], r, k)
-
 
 @njit(**INNER)
-def take_place(W, Q, move, v, s, r, c):
+def take_place(policy, W, move, s, r):
     """Project vector ``r`` on the others and the example, and put the example in its place in the inverse ``Q``."""
+    Q, v, c, _ = policy
     c_t = -v[r] / s  # the column of ``r`` once the example has joined
     for j in range(v.shape[0]):
         c[j] = Q[j, r] + v[j] * v[r] / s
@@ -346,35 +329,17 @@ def make_policy(name, b, dependent):
     fields = {
         "came": np.zeros(b + 1, np.int64),
         "near": np.full(b, -1),
-        "sheets": np.zeros((1, 2 if name == "projection" else 1, b, b)),
-        "sheet": np.zeros(2, np.int64),
+        "K": np.zeros((b, b)),
+        "Q": np.zeros((b, b)),
+        "v": np.zeros(b),
+        "c": np.zeros(b),
         "dependent": dependent,
     }
     return POLICIES[name](**{field: fields[field] for field in POLICIES[name]._fields})
 
 
-def exchange(self, held, wanted):
-    """Make room for an example: change weights, move and record, return the place that becomes free.
-
-    Where it is better to give up the example itself, return STEP_ALONE or NOTHING.
-    """
-    return self.exchange(held, wanted)
-
-
-def enter(self, held, r, k):
-    """Note that a vector with kernel values ``k`` came in place ``r``, if the policy keeps a record."""
-    if hasattr(self, "enter"):
-        self.enter(held, r, k)
-
-
-@overload(exchange, jit_options=INNER)
-def _exchange(self, held, wanted):
-    return self.instance_class.exchange
-
-
-@overload(enter, jit_options=INNER)
-def _enter(self, held, r, k):
-    return getattr(self.instance_class, "enter", lambda self, held, r, k: None)
+exchange = method("exchange")
+enter = method("enter")
 
 
 # ---------------------------------------------------------------- the loop
@@ -389,7 +354,7 @@ def learn_block(start, stop, block, examples, way, state, held, policy, lanes, o
     Returns where it stopped, before ``stop`` if the inverse has to be made anew, a number that is finite exactly if
     every score was, and the sum of the losses.
     """
-    gram, KB, ids, scores, move, losses, memory = block
+    gram, KB, ids, scores, move, losses = block
     y, C, order, trace = examples
     query, draws, delta, rate, budget, n_rows, steering = way.asking
     n_outputs, counts, rule = held.W.shape[1], state.counts, way.rule
@@ -423,7 +388,7 @@ def learn_block(start, stop, block, examples, way, state, held, policy, lanes, o
                 losses[output] = loss if move[output] != 0.0 else 0.0
                 if one_vs_rest is not None:
                     losses[output] = loss_of(rule, 1.0 if output == int(y[t]) else -1.0, scores[0, output])
-            r = exchange(policy, held, Step(rule.variant, KB[t], gram[t, t], C[t], move, losses, times, memory))
+            r = exchange(policy, held, Step(rule.variant, KB[t], gram[t, t], C[t], move, losses, times))
             if r < 0:
                 counts[N_UPDATES] -= r == NOTHING
                 continue
@@ -465,17 +430,10 @@ class Budget(Expansion):
         self.W, self.drift = self.held.W, np.zeros((budget, 0))
 
     def fork(self, first, n_rows):
-        """Return a model that learns on; it shares the policy's matrices up to its first exchange."""
+        """Return a model that learns on, with memory of its own."""
         new = super().fork(first, n_rows)
-        new.held = Held(*(array.copy() for array in self.held))
-        new.W, fields = new.held.W, self.policy._asdict()
-        for name in fields.keys() & {"came", "near", "sheet"}:
-            fields[name] = fields[name].copy()
-        if "sheets" in fields:
-            fields["sheet"][1] = 1
-            if len(fields["sheets"]) == 1:
-                fields["sheets"] = np.concatenate([fields["sheets"], np.empty_like(fields["sheets"])])
-        new.policy = self.policy._replace(**fields)
+        new.held, new.policy, new.vectors = copy.deepcopy((self.held, self.policy, self.vectors))
+        new.W = new.held.W
         return new
 
     def widened(self, places, n, half):
@@ -490,7 +448,7 @@ class Budget(Expansion):
         gram, KB = self.kernel.gram(X, ids, block.threads), np.zeros((len(ids), b))
         KB[:, : self.vectors.n] = self.kernel.values(X, self.vectors, block.threads)
         moves, n_outputs = np.zeros((2, self.W.shape[1])), self.W.shape[1]
-        values = BlockValues(gram, KB, ids, np.zeros((1, n_outputs)), moves[0], np.zeros(n_outputs), np.zeros((2, b)))
+        values = BlockValues(gram, KB, ids, np.zeros((1, n_outputs)), moves[0], np.zeros(n_outputs))
         W, lanes = as_loops_take(moves)
         state = State(W, W[:0], block.counts)
         outputs = state, self.held, self.policy, lanes, (block.way.one_vs_rest or None) if n_outputs > 1 else None
@@ -511,7 +469,7 @@ class Budget(Expansion):
 
     def _invert(self, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""
-        held, (K, Q) = self.held, self.policy.sheets[own_matrices(self.policy.sheets, self.policy.sheet)]
+        held, Q, K = self.held, self.policy.Q, self.kernel.gram(self.vectors.rows(), self.held.ids)
         factor, keep = pivoted_cholesky(K, self.policy.dependent)
         n, inverse = len(keep), invert_lower(factor)
         inverse = multiply_transposed(inverse, inverse)
@@ -522,10 +480,9 @@ class Budget(Expansion):
         gone = np.setdiff1d(np.arange(len(K)), keep)
         folded = multiply_transposed(K[np.ix_(gone, keep)], held.W[gone])
         held.W[keep] += multiply_transposed(inverse, folded)
-        K[:n, :n] = K[np.ix_(keep, keep)]
         for array in (held.W, held.norms, held.ids, KB.T):
             array[:n] = array[keep]
             array[n:] = 0
         held.ids[n:], held.n[0] = -1, n
-        rows, self.vectors = self.vectors.rows()[keep], Vectors(self.vectors.n_features, self.vectors.dtype)
+        rows, self.vectors = self.vectors.rows()[keep], Vectors(self.vectors.n_features, self.kernel.dtype)
         self.vectors.put(np.arange(n), rows, held.ids[:n])

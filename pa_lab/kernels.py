@@ -238,37 +238,35 @@ class Formula(NamedTuple):
 
 
 @njit(**COMPILED, nogil=True)
-def over_tiles(formula, X, tiles, first, n, W, scores, K, work, sums):
-    """Kernel values of rows ``X`` with the first ``n`` vectors of ``tiles``: put into ``K``, and summed with weights.
+def over_tiles(formula, X, tiles, W, scores, K, work, sums):
+    """Kernel values of rows ``X`` with the vectors of ``tiles``: put into ``K``, and summed with weights.
 
-    Vector 0 of ``tiles`` is number ``first`` of all, whose weights are the rows of ``W``; the sums are added to
-    ``scores``, of shape (rows of X, columns of W). ``W`` without columns: no sums. ``K`` without rows: values are not
-    kept. ``work`` and ``sums`` are memory to write on.
+    The weights are the rows of ``W``, one for each vector; the sums are added to ``scores``, of shape (rows of X,
+    columns of W). ``W`` without columns: no sums. ``K`` without rows: values are not kept. ``work`` and ``sums`` are
+    memory to write on.
     """
-    w, part, n_rows = sums[1:], sums[0], X.shape[0]
+    n, n_rows, w, part = W.shape[0], X.shape[0], sums[1:], sums[0]
     for at in range(0, n, TILE):
         m = min(TILE, n - at)
         for c in range(W.shape[1]):
             for j in range(TILE):
-                w[c, j] = W[first + at + j, c] if j < m else 0.0
+                w[c, j] = W[at + j, c] if j < m else 0.0
         for i in range(n_rows):
             k = work[i % 2]
             if formula.kind == GIVEN:
                 for j in range(m):
                     k[j] = X[i, at + j]
-            else:
-                if i % 2 == 0:  # two rows at a time, of which the last may have no partner
-                    _compare(
-                        formula.kind, formula.products, X[i], X[min(i + 1, n_rows - 1)], tiles[at // TILE], k, work[1]
-                    )
-                _transform(formula, formula.products, k, work[2])
+            elif i % 2 == 0:  # two rows at a time, of which the last may have no partner
+                partner = X[min(i + 1, n_rows - 1)]
+                _compare(formula.kind, formula.products, X[i], partner, tiles[at // TILE], k, work[1])
+            _transform(formula, formula.products, k, work[2])
             for j in range(m, TILE):
                 k[j] = 0.0  # the tile's empty places
             for c in range(W.shape[1]):
                 scores[i, c] += _weigh(k, w[c], part)
             if K.shape[0] > 0:
                 for j in range(m):
-                    K[i, first + at + j] = k[j]
+                    K[i, at + j] = k[j]
 
 
 class Threads(NamedTuple):
@@ -348,21 +346,19 @@ def make_tiles(rows, dtype):
 class Vectors:
     """The vectors of a sum of kernel functions, in memory of their own, and their numbers in the stream.
 
-    ``n`` vectors lie in tiles, feature by feature; ``ids`` are their numbers. Room grows by chunks a quarter as
-    large as all before, so that no vector is ever moved.
+    ``n`` vectors lie in ``tiles``, feature by feature; ``ids`` are their numbers. Room grows by a quarter.
 
     Examples
     --------
     >>> vectors = Vectors(3, np.float64)
     >>> vectors.put(np.array([0, 1]), np.ones((2, 3)), np.array([7, 9]))
-    >>> vectors.n, vectors.ids.tolist(), vectors.rows().shape, vectors.chunks[0].shape
+    >>> vectors.n, vectors.ids.tolist(), vectors.rows().shape, vectors.tiles.shape
     (2, [7, 9], (2, 3), (1, 4, 128))
     """
 
     def __init__(self, n_features, dtype):
-        self.n_features, self.dtype = n_features, np.dtype(dtype)
-        self.n, self.starts, self.chunks, self._ids = 0, [], [], np.empty(0, np.int64)
-        self.shared = set()  # numbers of the chunks that another one holds too
+        self.n_features, self.n = n_features, 0
+        self.tiles, self._ids = zeros((0, pad(n_features), TILE), dtype), np.empty(0, np.int64)
 
     @property
     def ids(self):
@@ -371,7 +367,7 @@ class Vectors:
 
     def __getstate__(self):
         """Pickle the rows only."""
-        return self.n_features, self.dtype, self.rows(), self.ids
+        return self.n_features, self.tiles.dtype, self.rows(), self.ids
 
     def __setstate__(self, state):
         """Put the rows in aligned memory again."""
@@ -379,46 +375,32 @@ class Vectors:
         self.put(np.arange(len(state[2])), *state[2:])
 
     def fork(self):
-        """Return vectors that share the memory of those held now; what is put into it does not show in these.
+        """Return vectors that share the memory of those held now, and to which others can be added.
 
         Only one of the two may be added to.
         """
         new = object.__new__(Vectors)  # copy.copy would go by __getstate__ and copy every row
         vars(new).update(vars(self))
-        new.starts, new.chunks, new.shared = self.starts.copy(), self.chunks.copy(), set(range(len(self.chunks)))
         return new
 
     def put(self, places, rows, ids):
         """Put dense rows with their numbers in these places, new ones or ones in use."""
-        if len(places) == 0:
-            return
-        if self.shared and places.min() < self.n:
-            self._ids = self._ids.copy()
-        in_use, self.n = self.n, max(self.n, int(places.max()) + 1)
-        while len(self._ids) < self.n:
-            chunk = zeros((max(1, len(self._ids) // TILE // 4), pad(self.n_features), TILE), self.dtype)
-            self.starts.append(len(self._ids))
-            self.chunks.append(chunk)
-            self._ids = np.concatenate([self._ids, np.full(TILE * len(chunk), -1)])
+        self.n = max(self.n, int(places.max(initial=-1)) + 1)
+        if self.n > len(self._ids):
+            held = len(self.tiles)
+            tiles = zeros((max(-(-self.n // TILE), held + held // 4), *self.tiles.shape[1:]), self.tiles.dtype)
+            tiles[:held] = self.tiles
+            self.tiles, self._ids = tiles, np.r_[self._ids, np.full(TILE * (len(tiles) - held), -1)]
         self._ids[places] = ids
-        owners = np.searchsorted(self.starts, places, side="right") - 1
-        for owner in np.unique(owners):
-            mine = owners == owner
-            tile, j = np.divmod(places[mine] - self.starts[owner], TILE)
-            if owner in self.shared and places[mine].min() < in_use:
-                own = zeros(self.chunks[owner].shape, self.dtype)
-                own[:] = self.chunks[owner]
-                self.chunks[owner] = own
-                self.shared.remove(owner)
-            self.chunks[owner][tile, : self.n_features, j] = rows[mine]
+        tile, j = np.divmod(places, TILE)
+        self.tiles[tile, : self.n_features, j] = rows
 
     def rows(self):
         """Return a copy of the vectors, row by row: an array of shape (n, n_features)."""
-        out = np.empty((self.n, self.n_features), self.dtype)
-        for start, chunk in zip(self.starts, self.chunks, strict=True):
-            for t, tile in enumerate(chunk):
-                part = out[start + t * TILE : start + (t + 1) * TILE]
-                part[:] = tile[: self.n_features, : len(part)].T
+        out = np.empty((self.n, self.n_features), self.tiles.dtype)
+        for t, tile in enumerate(self.tiles):
+            part = out[t * TILE : (t + 1) * TILE]
+            part[:] = tile[: self.n_features, : len(part)].T
         return out
 
 
@@ -480,7 +462,7 @@ class Kernel:
     def gram(self, X, ids, threads=ONE_THREAD):
         """Return the kernel values of rows with each other, doubles whatever the dtype; ``ids`` are their numbers."""
         own = Vectors(X.shape[1], self.dtype)
-        own.n, own.starts, own.chunks, own._ids = len(X), [0], [make_tiles(X, self.dtype)], ids
+        own.n, own.tiles, own._ids = len(X), make_tiles(X, self.dtype), ids
         K = self.values(X, own, threads).astype(np.float64, copy=False)
         if callable(self.kind):
             refuse_asymmetric(K, "kernel must be symmetric; the matrix of its values")
@@ -517,12 +499,10 @@ class Kernel:
         if self.formula.kind == GIVEN:
             values = self._given_values(X, vectors)
             no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
-            over_tiles(self.formula, values, no_tiles, 0, n, W, scores, K[:0], *memory)
+            over_tiles(self.formula, values, no_tiles, W, scores, K[:0], *memory)
             return scores, values[: len(K)]
         X = _block(X, pad(X.shape[1]), self.dtype)
-        for first, chunk in zip(vectors.starts, vectors.chunks, strict=True):
-            m = min(n - first, TILE * len(chunk))
-            over_tiles(self.formula, X, chunk, first, m, W, scores, K, *memory)
+        over_tiles(self.formula, X, vectors.tiles, W, scores, K, *memory)
         return scores, K
 
     def _given_values(self, X, vectors):
