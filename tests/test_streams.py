@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -11,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 
 from pa_lab import KernelPAClassifier, PAClassifier
-from pa_lab.study import store, streams
+from pa_lab.study import store, streams, tuning
 from pa_lab.study.experiments import progressive
 from pa_lab.study.standin import drifting
 
@@ -119,15 +120,23 @@ def test_a_refitted_model_knows_the_last_rows_whose_labels_have_come(stream, for
     assert (alone.predict(X[:3]) == 1).all() and not alone.decision_function(X[:3]).any()
 
 
-def test_every_learner_has_a_score_where_its_setting_is_chosen():
+def test_every_learner_has_a_score_and_every_choice_where_its_setting_is_chosen():
     """A kernel learner learns from the first label on; far from its vectors its score is 0."""
     for name in ("ijcnn1", "electricity", "newswire"):
-        tried = store.load_campaign(f"09_{name}")
+        tried = pd.concat([store.load_campaign(f"09_{part}{name}") for part in ("", "more_")])
         kernel = tried["learner"].str.startswith("kernel")
-        assert not tried[~kernel]["silent"].any() and (tried["silent"] < 0.1).all()
-        rows = tried.groupby(["case", "delay"])
+        picked = tuning.best(tried, ["case", "learner"], "early")
+        assert not tried[~kernel]["silent"].any() and (picked["silent"] < 0.1).all()
+        rows, learners = tried.groupby(["case", "delay"]), tried["learner"].nunique()
         assert (rows["share"].nunique() == 1).all()  # the same rows for each
-        assert (rows["learner"].nunique() == tried["learner"].nunique()).all() and tried["learner"].nunique() >= 9
+        assert (rows["learner"].nunique() == learners).all() and learners >= 14
+        weighted = tried[tried["learner"].isin(["PA, last", "PA, mean", "PA, half-life", "SGD", "SGD, mean"])]
+        assert (weighted.groupby(["case", "learner"])["r"].nunique() == 2).all()  # both weights of the rare class
+        neighbours = tried[tried["learner"].isin(["AROW", "SCW-I", "CW", "NHERD", "ALMA"])]
+        assert (neighbours.groupby(["case", "learner"])["average"].nunique() == 2).all()  # last and mean weights
+    for name in ("electricity", "newswire"):
+        sooner = store.load_campaign(f"09_sooner_{name}")
+        assert not sooner["silent"].any() and (sooner.groupby(["case", "delay"])["share"].nunique() == 1).all()
 
 
 @needs_data
