@@ -115,6 +115,15 @@ def test_frequency_of_asking_at_random():
     assert stats.binomtest(n, 20 * len(y), 0.99).pvalue < 1e-6, "the test must see a wrong rate"
 
 
+@each_rule
+def test_only_one_rule_asks_always_and_what_leaves_nothing_to_chance_has_no_probability(rule):
+    code, options = QUERIES.index(rule["query"]), (rule.get("delta", 1.0), rule.get("query_rate", 0.0))
+    found = {query_probability(code, p, *options) for p in (0.0, 0.1, 1.0, -1e9)}
+    assert (found == {1.0}) == (rule["query"] == "all")
+    paid = PAClassifier(random_state=0, **rule).fit(*stream()).paid_labels_.probability
+    assert len(paid) and np.isnan(paid).all() == (found == {0.0, 1.0})
+
+
 def test_threshold_asks_exactly_below_it():
     X, y = stream(2000)
     steps = trace(PAClassifier(query="threshold", delta=0.4), X, 2 * y - 1)

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets, rules
+from pa_lab.kernels import DISTANCES
 from pa_lab.study import bounds, experiments, metrics, statistics, store, tuning
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]])
@@ -176,8 +177,8 @@ CASES = {
     "kernel negative": (kernel(kernel="sigmoid", coef0=-9.0), ["is negative"]),
     "kernel, mean": (lambda: KernelPARegressor("PA", average=True).fit(np.eye(9), [0] * 8 + [1.7e308]),
                      ["X (or y)", "kernel='rbf'", "overflow", "scale"]),
-    "too far": (kernel([[1.7e308], [-1.7e308]], [0, 1], kernel="laplacian", gamma=1.0),
-                ["X", "kernel='laplacian'", "overflow", "scale"]),
+    **{f"too far, {kind}": (kernel([[1.7e308], [-1.7e308]], [0, 1], kernel=kind, gamma=1.0),
+                            ["X", f"kernel='{kind}'", "overflow", "scale"]) for kind in DISTANCES},
     "too far in single": (kernel(np.float32([[1e20], [1.0]]), [0, 1], gamma=1.0), ["X", "kernel='rbf'", "overflow"]),
     "kernel, overflow": (lambda: KernelPARegressor("PA", kernel="linear").fit([[1e-3]], [1e3]).predict([[1e308]]),
                          ["X holds values so large that scores overflow"]),

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -37,33 +36,6 @@ def dual(H, loss, tau):
     return loss @ tau - 0.5 * tau @ H @ tau
 
 
-def clarabel_dual(variant, A, loss, C):
-    """The same dual by a public interior-point solver, in variables scaled to a unit diagonal; zero rows get 0."""
-    tau, keep = np.zeros(len(loss)), np.diag(A) > 0
-    H, l = quadratic(variant, A, C)[np.ix_(keep, keep)], loss[keep]
-    if not (l > 0).any():
-        return tau
-    unit = np.sqrt(np.diag(H))
-    size = np.max(np.abs(l / unit))
-    rows, bounds = [-np.eye(len(l))], [np.zeros(len(l))]
-    if variant == "PA-I":
-        rows, bounds = [*rows, np.diag(size / unit / C[keep])], [*bounds, np.ones(len(l))]
-    tight = clarabel.DefaultSettings()
-    tight.verbose, tight.max_iter = False, 500
-    tight.tol_gap_abs = tight.tol_gap_rel = tight.tol_feas = 1e-12
-    tight.static_regularization_constant = 1e-13
-    solver = clarabel.DefaultSolver(
-        sp.csc_matrix(np.triu(H / np.outer(unit, unit))),
-        -l / unit / size,
-        sp.csc_matrix(np.vstack(rows)),
-        np.concatenate(bounds),
-        [clarabel.NonnegativeConeT(len(rows) * len(l))],
-        tight,
-    )
-    tau[keep] = np.maximum(0, np.array(solver.solve().x)) * size / unit
-    return np.minimum(tau, C) if variant == "PA-I" else tau
-
-
 @st.composite
 def problems(draw, most=64):
     """Gram matrix with signs, losses and C of a batch: duplicated rows, of either label, and zero rows included."""
@@ -94,27 +66,13 @@ def test_one_example_has_the_closed_form(variant, problem):
 
 @pytest.mark.parametrize("variant", DUALS)
 @given(problems())
-@settings(max_examples=150, deadline=None)
-def test_dual_agrees_with_an_independent_solver(variant, problem):
-    A, loss, C = problem
-    H = quadratic(variant, A, C)
-    tau, _ = ask(variant, A, loss, C)
-    assert (tau >= 0).all()
-    assert variant == "PA-II" or (tau <= C).all()
-    reference = clarabel_dual(variant, A, loss, C)
-    scale = max(dual(H, loss, reference), 1e-300)
-    keep = np.diag(A) > 0
-    assert dual(H[np.ix_(keep, keep)], loss[keep], tau[keep]) == pytest.approx(scale, rel=1e-8, abs=1e-290)
-
-
-@pytest.mark.parametrize("variant", DUALS)
-@given(problems())
 @settings(max_examples=300, deadline=None)
 def test_duality_gap(variant, problem):
     """Primal minus dual, worked out here: 1e-10 of the dual, or what rounding the losses costs at the price C."""
     A, loss, C = problem
     tau, claimed = ask(variant, A, loss, C)
     keep = np.diag(A) > 0
+    assert (tau >= 0).all() and (variant == "PA-II" or (tau <= C).all()) and not tau[~keep].any()
     A, loss, C, tau = A[np.ix_(keep, keep)], loss[keep], C[keep], tau[keep]
     slack = np.maximum(0, loss - A @ tau)
     price = C @ slack if variant == "PA-I" else C @ slack**2
@@ -214,18 +172,6 @@ def test_what_rounding_left_is_mended_until_the_gap_is_as_promised(seed, variant
     assert t @ A @ t / 2 + price.sum() - dual <= max(Fraction(1e-10) * dual, rounding)
 
 
-def test_twins_and_zero_rows_by_hand():
-    """Same row, opposite labels: nothing can move w, both slacks are paid. Same label: they share one step."""
-    C = np.full(2, 0.5)
-    opposite, same = np.array([[2.0, -2.0], [-2.0, 2.0]]), np.full((2, 2), 2.0)
-    assert ask("PA-I", opposite, np.ones(2), C)[0].tolist() == [0.5, 0.5]
-    assert ask("PA-II", opposite, np.ones(2), C)[0] == pytest.approx([1.0, 1.0], rel=1e-12)
-    for variant in BATCHED:
-        total = ask(variant, same, np.ones(2), C)[0].sum()
-        assert total == pytest.approx({"PA-I": 0.5}.get(variant, 0.4), rel=1e-12)
-        assert ask(variant, np.zeros((2, 2)), np.ones(2), C)[0].tolist() == [0.0, 0.0]
-
-
 @pytest.mark.parametrize("price", [1.0, 2.0**46], ids=["regular", "dependent"])
 @pytest.mark.parametrize("variant", ["PA", *BATCHED])
 def test_units_of_length_change_nothing(variant, price):
@@ -242,21 +188,6 @@ def test_units_of_length_change_nothing(variant, price):
 def test_contradiction_without_slack_is_reported():
     assert ask("PA", np.array([[2.0, -2.0], [-2.0, 2.0]]), np.ones(2), np.ones(2))[1] == np.inf
     assert ask("PA", np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.ones(2))[0] == pytest.approx([1 / 3, 1 / 3])
-
-
-@pytest.mark.parametrize("variant", ["PA-II", "PALS"])
-def test_the_ridge_follows_from_the_primal(variant):
-    """C sum xi^2 gives 1/(2C) on the diagonal, not the 1/C of eqs. 17 and 19, and B = 1 is then PA-II."""
-    rng, C = np.random.default_rng(0), 0.3
-    X, y, w = rng.standard_normal((3, 5)), np.array([1.0, -1.0, 1.0]), rng.standard_normal(5)
-    A, loss = (X @ X.T) * np.outer(y, y), 1 - y * (X @ w)
-
-    def moved(price):
-        return w + X.T @ (ask(variant, A, loss, np.full(3, price))[0] * y)
-
-    primal = oracles.batch_step_primal(w, X, y, variant, C)
-    np.testing.assert_allclose(moved(C), primal, atol=1e-7)
-    assert np.abs(moved(C / 2) - primal).max() > 1e-2  # what the printed equations solve
 
 
 # ---------------------------------------------------------------- passes
@@ -346,17 +277,6 @@ def test_regression_has_two_walls(variant):
         ridge, high = (np.zeros(m), np.full(m, C)) if variant == "PA-I" else (np.full(m, 0.5 / C), np.full(m, np.inf))
         w = w + G.T @ oracles.box_qp(G, h, ridge, np.zeros(m), high)
     np.testing.assert_allclose(np.r_[model.coef_, model.intercept_], w, atol=1e-7)
-
-
-def test_average_counts_the_weights_after_the_batch_for_each_of_its_rows():
-    X, y = stream()
-    total, model = np.zeros(7), PAClassifier("PA-II", 0.3, batch_size=8)
-    for start in range(0, 90, 8):
-        model.partial_fit(X[start : start + 8], y[start : start + 8], classes=[-1, 1])
-        total += model.coef_[0] * len(X[start : start + 8])
-    averaged = PAClassifier("PA-II", 0.3, batch_size=8, average=True).fit(X, y)
-    np.testing.assert_allclose(averaged.coef_[0], total / 90, atol=1e-12)
-    assert model.n_updates_ == averaged.n_updates_
 
 
 @pytest.mark.parametrize("d", [6, 13, 30])

@@ -66,12 +66,6 @@ def test_a_kernel_model_takes_new_classes_too(options):
     assert np.mean(model.predict(X[120:]) == Y[120:]) > 0.6
 
 
-def test_growing_is_about_as_good_as_naming_the_classes_at_the_start():
-    named = PAClassifier(C=0.1).partial_fit(X, Y, classes=NAMES)
-    new = CENTRES[CODES] + np.random.default_rng(5).standard_normal((200, 6))
-    assert abs(np.mean(grown(PAClassifier(C=0.1)).predict(new) == Y) - np.mean(named.predict(new) == Y)) < 0.05
-
-
 def test_known_classes_named_again_change_nothing_and_a_refused_call_adds_none():
     model = grown(PAClassifier(), STEPS[:2])
     before = model.coef_.copy()

@@ -146,18 +146,6 @@ def test_batches_solved_in_a_thread_give_the_same_bits(model, monkeypatch):
     assert state(clone(model).fit(X, y)) == state(here)
 
 
-def test_only_large_batches_are_solved_in_a_thread(monkeypatch):
-    """Large is the work of all batches; least squares, by eigenvectors, count four times."""
-    started, pool = [], passes.ThreadPoolExecutor
-    monkeypatch.setattr(passes, "ThreadPoolExecutor", lambda n: started.append(n) or pool(n))
-    for times, variants in ((0.5, ["PA-II", "PALS"]), (2, ["PALS"]), (5, [])):
-        monkeypatch.setattr(passes, "AT_ONCE", int(times * len(X) * 8**2))
-        for variant in ("PA-II", "PALS"):
-            started.clear()
-            PAClassifier(variant, batch_size=8).fit(X, Y3)
-            assert bool(started) == (variant in variants)
-
-
 @pytest.mark.parametrize("y", [Y2, Y3], ids=["two", "many"])
 def test_exchanges_in_parts_give_the_same_bits(y, monkeypatch):
     whole, calls, learn_block = KernelPAClassifier(gamma=5.0, budget=8).fit(X, y), [], budget.learn_block

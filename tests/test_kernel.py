@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
-from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -20,7 +19,7 @@ from oracles import (
     pa_multiclass,
     pa_regression,
 )
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, datasets, plain
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, plain
 from pa_lab.budget import DEPENDENT, POLICIES
 from pa_lab.kernel import cluster_means
 from pa_lab.kernels import BLOCK, KINDS
@@ -108,21 +107,6 @@ def test_regression_equals_the_plain_loop(variant):
     assert close(fast.predict(X[:9]), K[:9][:, fast.support_] @ slow["coef"])
 
 
-def test_equals_the_plain_loop_on_real_data():
-    data = datasets.load("ijcnn1")
-    rows = np.random.default_rng(0).permutation(len(data.X_train))[:3000]
-    X, y = data.X_train[rows], data.y_train[rows]
-    K = pairwise_kernels(X, metric="rbf", gamma=8.0)
-    slow = pa_kernel(K, y)
-    fast = KernelPAClassifier(gamma=8.0).fit(X, y)
-    assert fast.support_.tolist() == slow["support"]
-    assert np.abs(fast.dual_coef_[0] - slow["coef"]).max() < 1e-9
-    single = KernelPAClassifier(gamma=8.0).fit(X.astype(np.float32), y)
-    assert single.support_vectors_.dtype == np.float32 and single.dual_coef_.dtype == np.float64
-    assert len(set(single.support_) ^ set(fast.support_)) <= 3
-    assert np.abs(single.decision_function(X) - fast.decision_function(X)).max() < 1e-3
-
-
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("options", [{}, {"query": "margin"}, {"query": "random", "query_rate": 0.4}, {"batch_size": 5},
                                      {"label_budget": 50}, {"shuffle": True, "max_iter": 3}, {"average": True},
@@ -134,13 +118,6 @@ def test_linear_kernel_equals_the_linear_learner(options, n_classes):
     assert close(kernel.dual_coef_ @ kernel.support_vectors_, linear.coef_)
     assert close(kernel.decision_function(X), linear.decision_function(X))
     assert np.array_equal(kernel.predict(X), linear.predict(X)) and counters(kernel) == counters(linear)
-
-
-def test_linear_kernel_regression_equals_the_linear_learner():
-    X, _ = problem(601)
-    linear = PARegressor(C=0.3, fit_intercept=False, batch_size=3).fit(X, X[:, 0] ** 2)
-    kernel = KernelPARegressor(C=0.3, kernel="linear", batch_size=3).fit(X, X[:, 0] ** 2)
-    assert close(kernel.predict(X), linear.predict(X)) and counters(kernel) == counters(linear)
 
 
 def test_batches_equal_the_general_solver():
@@ -186,20 +163,6 @@ def test_one_answer_whatever_the_form(options):
     assert np.array_equal(again.dual_coef_, model.partial_fit(X[:50] + 0.1, y[:50]).dual_coef_)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("options", [{}, {"landmarks": 30}, {"budget": 20}, {"average": True}], ids=str)
-def test_asking_row_by_row_equals_one_fit(options, n_classes):
-    X, y = problem(150, n_classes=n_classes)
-    options |= {"query": "margin", "delta": 0.3, "gamma": 0.5, "random_state": 2}
-    options |= {"landmarks": X[:30]} if "landmarks" in options else {}
-    whole, parts = KernelPAClassifier(**options).fit(X, y), KernelPAClassifier(**options)
-    for x, label in zip(X, y, strict=True):
-        if parts.should_query([x])[0]:
-            parts.partial_fit([x], [label], classes=np.unique(y), asked=True)
-    assert counters(whole) == counters(parts) and whole.n_queries_ < 150
-    assert close(whole.decision_function(X), parts.decision_function(X), 1e-7)
-
-
 def test_answers_may_come_in_parts():
     X, y = problem(30)
     model = KernelPAClassifier(gamma=0.5)
@@ -211,13 +174,6 @@ def test_answers_may_come_in_parts():
     assert np.array_equal(model.support_, whole.support_) and close(model.dual_coef_, whole.dual_coef_)
 
 
-def test_gamma_is_scikit_learns():
-    X, y = problem()
-    assert KernelPAClassifier().fit(X, y).gamma_ == pytest.approx(1 / (4 * X.var()))
-    assert KernelPAClassifier().fit(csr_matrix(X), y).gamma_ == pytest.approx(1 / (4 * X.var()))
-    assert KernelPAClassifier(gamma="auto").fit(X, y).gamma_ == 0.25
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_gamma_is_the_same_for_dense_and_sparse_rows_far_from_the_origin(dtype):
     X = (np.random.default_rng(0).normal(size=(600, 3)) + 1e4).astype(dtype)
@@ -226,6 +182,7 @@ def test_gamma_is_the_same_for_dense_and_sparse_rows_far_from_the_origin(dtype):
         dense, sparse = (KernelPAClassifier().fit(form(rows), X[:, 0] > 1e4).gamma_ for form in (np.array, csr_matrix))
         assert dense == pytest.approx(1 / (3 * rows.astype(np.float64).var()), rel=1e-9)
         assert sparse == pytest.approx(dense, rel=1e-12)
+    assert KernelPAClassifier(gamma="auto").fit(X, X[:, 0] > 1e4).gamma_ == pytest.approx(1 / 3)
 
 
 # ---------------------------------------------------------------- landmarks
@@ -260,22 +217,6 @@ def test_landmarks_equal_the_plain_loop_over_blocks(norm, m, variant):
         fast = KernelPAClassifier(**shared, batch_size=6).fit(X[:300], y[:300])
         slow = pa_batch(F[:300], y[:300], variant, 0.4, False, 6)
         assert close(fast.decision_function(X), F @ slow["w"], 1e-6)
-
-
-def test_all_rows_as_landmarks_equal_the_exact_expansion():
-    X, y = problem(150)
-    for options in ({}, {"average": True}):
-        exact = KernelPAClassifier(gamma=0.7, **options).fit(X, y)
-        span = KernelPAClassifier(gamma=0.7, landmarks=X, **options).fit(X, y)
-        assert close(span.decision_function(X), exact.decision_function(X), 1e-7) and counters(span) == counters(exact)
-
-
-def test_landmark_features_are_nystroems():
-    X, y = problem(300)
-    features = Nystroem(gamma=0.7, n_components=25, random_state=0).fit(X)
-    plain = PAClassifier(fit_intercept=False).fit(features.transform(X), y)
-    model = KernelPAClassifier(gamma=0.7, landmarks=features.components_).fit(X, y)
-    assert close(model.decision_function(X), plain.decision_function(features.transform(X)), 1e-7)
 
 
 def test_landmarks_that_others_span_are_left_out():
@@ -376,27 +317,6 @@ def test_an_exchange_keeps_the_step(variant, policy):
             after = before + plain.step(1 - label * before, 1.0, 0.5, variant) * label
             assert model.decision_function(X[[t]])[0] == pytest.approx(after, abs=1e-6)
             stayed += 1
-    assert stayed > 30
-
-
-@pytest.mark.parametrize("multi_class", ["direct", "ovr"])
-@pytest.mark.parametrize("policy", SOLVED)
-def test_several_classes_within_a_budget_leave_no_loss(policy, multi_class):
-    """Uncapped, if the example stays: every class that moved has a margin of 1, or the right one is ahead by 1."""
-    X, y = problem(200, n_classes=4)
-    model = KernelPAClassifier("PA", gamma=0.7, budget=20, budget_policy=policy, multi_class=multi_class)
-    stayed = 0
-    for t, label in enumerate(y):
-        before = model.decision_function(X[[t]])[0] if t else np.zeros(4)
-        rival = np.argmax(np.where(np.arange(4) == label, -np.inf, before))
-        model.partial_fit(X[[t]], [label], classes=range(4))
-        if t in model.support_:
-            after, side = model.decision_function(X[[t]])[0], np.where(np.arange(4) == label, 1.0, -1.0)
-            if multi_class == "ovr":
-                assert close(after, np.where(side * before < 1.0, side, before), 1e-6)
-            else:
-                assert after[label] - after[rival] == pytest.approx(1.0, abs=1e-6)
-            stayed += t > 40
     assert stayed > 30
 
 
@@ -510,6 +430,3 @@ def test_units_of_the_targets_change_nothing_within_a_budget(policy, variant):
     model = KernelPARegressor(variant, epsilon=0.0, gamma=2.0, budget=15, budget_policy=policy)
     large, small = (model.fit(X, np.sin(X[:, 0]) * unit).predict(X) for unit in (1.0, 2.0**-40))
     assert large.any() and np.array_equal(small, large * 2.0**-40)
-
-
-# ---------------------------------------------------------------- bad input

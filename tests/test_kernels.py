@@ -11,7 +11,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from pa_lab import kernels
-from pa_lab.kernels import KINDS, TILE, Kernel, Vectors, use_threads
+from pa_lab.kernels import DISTANCES, KINDS, TILE, Kernel, Vectors, use_threads
 
 RELATIVE = {np.float64: 1e-12, np.float32: 1e-5}
 
@@ -98,17 +98,17 @@ def test_exp_and_tanh_at_the_ends():
 def test_scores_are_those_of_the_plain_expression(seed, kind, dtype, d, n, gamma, far, columns):
     """Duplicates, huge and tiny gamma, rows far from the origin, 1 to 200 features, weights of all sizes."""
     rng = np.random.default_rng(seed)
-    scale = 1.0 if kind in ("rbf", "laplacian") else 1.0 / max(1.0, far)
+    scale = 1.0 if kind in DISTANCES else 1.0 / max(1.0, far)
     S = ((rng.normal(size=(n, d)) + far) * scale).astype(dtype)
     S[rng.integers(0, n, n // 3)] = S[0]
     X = np.concatenate([S[: min(n, 5)], ((rng.normal(size=(4, d)) + far) * scale).astype(dtype)])
     W = rng.normal(size=(n, columns)) * 10.0 ** rng.integers(-3, 3, (n, 1))
-    gamma = gamma if kind in ("rbf", "laplacian") else min(gamma, 1.0) / d
+    gamma = gamma if kind in DISTANCES else min(gamma, 1.0) / d
     kernel, vectors = Kernel(kind, gamma, 3, 0.5, dtype), held(S, dtype)
     scores, values = kernel.scores(X, vectors, W), kernel.values(X, vectors)
     for x, p, k in zip(X.astype(float), scores, values, strict=True):
         exact, size = expression(kind, float(dtype(gamma)), 0.5, 3, x, S.astype(float))
-        if dtype is np.float64 and kind in ("rbf", "laplacian"):
+        if dtype is np.float64 and kind in DISTANCES:
             size = exact  # a relative error, however small the value
         tolerance = RELATIVE[dtype] * size + np.finfo(dtype).tiny
         assert (np.abs(k - exact) <= tolerance).all()

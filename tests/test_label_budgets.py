@@ -219,11 +219,6 @@ def test_an_estimate_refuses_what_it_cannot_judge(values, probability, words):
         estimate(values, probability)
 
 
-def test_labels_of_the_threshold_rule_have_no_probability():
-    model = PAClassifier(query="threshold").fit(*spending(200))
-    assert len(model.paid_labels_.row) == model.n_queries_ and np.isnan(model.paid_labels_.probability).all()
-
-
 # ---------------------------------------------------------------- questions open, late, cancelled; labels one has
 
 

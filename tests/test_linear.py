@@ -1,16 +1,11 @@
-"""The linear learners against plain loops, a general solver, scikit-learn, and themselves without a compiler."""
+"""The linear learners against plain loops, a general solver, scikit-learn, and themselves in other clothes."""
 
-import hashlib
-import os
-import subprocess
-import sys
 from functools import partial
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from river import linear_model as river
 from scipy import sparse
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -112,18 +107,6 @@ def test_equals_scikit_learn_without_intercept_and_on_a_column_of_ones(variant, 
         assert np.abs(both - column).max() < 1e-10 * max(1.0, np.abs(both).max())
 
 
-@pytest.mark.parametrize("mode", [0, 1, 2])
-def test_equals_river_classification_without_intercept(mode):
-    X, y = stream(17)
-    for C in (0.01, 0.3, 10.0):
-        theirs = river.PAClassifier(C=C, mode=mode, learn_intercept=False)
-        for x, target in zip(X, y, strict=True):
-            theirs.learn_one(dict(enumerate(x)), bool(target > 0))
-        ours = PAClassifier(VARIANTS[mode], C, fit_intercept=False).fit(X, y).coef_[0]
-        expected = np.array([theirs.weights[j] for j in range(len(ours))])
-        assert np.abs(ours - expected).max() < 1e-9 * max(1.0, np.abs(expected).max())
-
-
 @parametrize_with_checks(
     [
         PAClassifier(),
@@ -192,36 +175,6 @@ def test_sparse_forms_do_not_matter():
         assert np.abs(model.coef_ - expected).max() < 1e-12
         assert np.abs(model.decision_function(other) - X @ expected[0] - model.intercept_).max() < 1e-9
         assert (abs(before - other)).max() == 0  # the caller's matrix is left alone
-
-
-# ---------------------------------------------------------------- without a compiler, the same bits
-
-
-def digest():
-    """One hash of the weights and counters of many runs."""
-    total = hashlib.sha256()
-    forms = (np.asarray, sparse.csr_array)
-    for n_classes, form, kind, variant in product((1, 2, 3), forms, (np.float64, np.float32), VARIANTS):
-        X, y = stream(13, n=40, d=9, n_classes=n_classes)
-        X = form(X.astype(kind))
-        for average, C in ((False, 0.05), (True, 2.0)):
-            model = PARegressor if n_classes == 1 else partial(PAClassifier, query="margin", random_state=3)
-            model = model(variant=variant, C=C, average=average).fit(X, y)
-            total.update(model.coef_.tobytes() + model.intercept_.tobytes())
-            total.update(str((model.n_seen_, model.n_updates_, model.n_mistakes_, model.n_queries_)).encode())
-    return total.hexdigest()
-
-
-def test_without_compiler_the_same_bits():
-    code = "import warnings; warnings.simplefilter('error'); import test_linear; print(test_linear.digest())"
-    places = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": places}
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.strip() == digest()
-
-
-# ---------------------------------------------------------------- extreme and bad input
 
 
 # ---------------------------------------------------------------- streaming

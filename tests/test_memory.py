@@ -1,7 +1,6 @@
 """A learner owns its memory: what the caller does with arrays afterwards, or how they are stored, changes nothing."""
 
 import gc
-import pickle
 import weakref
 from functools import partial
 
@@ -76,26 +75,6 @@ def test_arrays_may_be_changed_afterwards(make, dtype):
     for part in (slice(0, 200), slice(200, N)):
         straight.partial_fit(X[part], y[part], **options)
     assert same(shown(straight), shown(parts)) and np.array_equal(scores(straight, Z), scores(parts, Z))
-
-
-@each_learner
-def test_arrays_may_lie_in_a_file_that_goes_away(make, tmp_path):
-    X, y = problem()
-    expected, Z = make().fit(X, y), np.random.default_rng(1).normal(size=(50, 4))
-    np.save(tmp_path / "X.npy", X)
-    for mode in ("r", "c"):
-        mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
-        model = make().fit(mapped, y)
-        assert np.array_equal(scores(expected, X), scores(model, mapped))
-        del mapped
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    model = make().fit(mapped, y)
-    (tmp_path / "X.npy").write_bytes(b"")  # reading what was mapped would now end the process
-    assert np.array_equal(scores(expected, Z), scores(model, Z)) and same(shown(expected), shown(model))
-    again, fresh = pickle.loads(pickle.dumps(model)), problem(n=N + 100)
-    assert same(
-        shown(again.partial_fit(fresh[0][N:], fresh[1][N:])), shown(expected.partial_fit(fresh[0][N:], fresh[1][N:]))
-    )
 
 
 @each_learner

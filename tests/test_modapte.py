@@ -41,10 +41,3 @@ def test_the_counts_are_those_of_a_loop_over_topics(wire):
             found = newswire.ranked(y[150:], kind.fit(X[:150], y[:150]).decision_function(X[150:]))
             assert row.C == kind.C
             assert {key: getattr(row, key) for key in found} == found
-
-
-def test_a_summary_adds_the_counts_before_it_divides(wire):
-    counts = {"topical": [10, 2], "hits": [9, 0], "called": [10, 0], "right": [8, 0]}
-    judged = pd.DataFrame({"method": "PA-I", "topic": ["earn", "corn"]} | counts)
-    row = modapte.summary(judged).loc["PA-I"]
-    assert row["earn"] == 90 and row["corn"] == 0 and row["all"] == 75 and row["macro F1"] == 40

@@ -1,10 +1,8 @@
 """Every claim is a test that can come out either way."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from pa_lab.study import published_claims
 from pa_lab.study.published import KEY, load_table
 from pa_lab.study.published_claims import CLAIMS, MISSING, above, above_in_part, claim_figures, conclude, judge
 
@@ -118,17 +116,3 @@ def test_the_figures_of_the_claims_are_those_of_the_tables():
     np.testing.assert_array_equal(figures["all_rows"][:, 0], np.r_[of("table1", "PA"), of("table1", "APA")])
     assert figures["pa_updates"].ravel().tolist() == [3190, 3065, 3162]
     assert not {"apa_spread", "pa_mistakes"} & figures.keys()  # a single run has no spread
-
-
-def test_sound_runs_take_the_place_of_the_printed_tables():
-    rng = np.random.default_rng(4)
-    runs = pd.DataFrame(
-        {"table": t, "model": m, "variant": v, "C": C, "seed": seed, "auc": rng.normal(), "f1": rng.normal(),
-         "mistakes": None if m == "SVM" else rng.integers(99)}
-        for t in ("table1", "table3", "table5") for m in ("PA", "APA", "SVM") for v, C in CELLS for seed in range(3)
-    )  # fmt: skip
-    figures = published_claims.sound_figures(runs)
-    first = runs[(runs["table"] == "table1") & (runs["model"] == "APA")]
-    assert sorted(figures["apa_mistakes"].ravel()) == sorted(first["mistakes"])
-    assert sorted(figures["apa"].ravel()) == sorted([*first["auc"], *first["f1"]])
-    assert "apa_updates" not in figures

@@ -16,8 +16,3 @@ def test_falls_do_not_count():
     x = [1.0, 2.0, 4.0, 8.0]
     assert first_reach(x, [0.1, 0.5, 0.3, 0.7], 0.5) == 2.0
     assert first_reach(x, [0.1, 0.5, 0.3, 0.7], 0.6) == pytest.approx(np.exp(np.log(4) + np.log(2) / 2))
-
-
-def test_ends():
-    assert first_reach([3.0, 5.0], [0.5, 0.6], 0.4) == 3.0
-    assert first_reach([3.0, 5.0], [0.5, 0.6], 0.61) == np.inf

@@ -60,7 +60,3 @@ def test_the_steps_of_a_regressor_add_up_too(rows, variant):
     np.testing.assert_array_equal(np.append(model.coef_, model.intercept_), w)
     np.testing.assert_allclose(steps["loss"], np.maximum(0, np.abs(y - steps["score"]) - 0.2))
     assert steps["asked"].all()
-
-
-def test_averaging_changes_the_weights_and_not_the_steps(rows):
-    assert trace(PAClassifier(average=True), *rows).equals(trace(PAClassifier(), *rows))

@@ -239,7 +239,7 @@ def along(model: PAClassifier, X: Matrix, y: np.ndarray, u: np.ndarray) -> pd.Da
     for fails, reason in (
         (run["variant"] == "PALS", "variant='PALS' has none: it also moves examples whose loss is 0"),
         (run["class_weight"] is not None, "class_weight makes C differ between examples"),
-        (run["query"] in ("random", "threshold"), f"query={run['query']!r} has none; only query='margin' is covered"),
+        (run["query"] not in ("all", "margin"), f"query={run['query']!r} has none; only query='margin' is covered"),
         (run["batch_size"] > 1, "batch_size lets examples share an update"),
         (run["label_budget"] is not None, "label_budget stops the asking, and with it the learning"),
     ):
