@@ -226,7 +226,12 @@ def fetch(name):
         A file is damaged, cannot be had or cannot be stored.
     """
     dataset = _lookup(name)
-    return [_fetch_file(dataset, file) for file in ([] if dataset.generate else dataset.files)]
+    paths = []
+    for file in [] if dataset.generate else dataset.files:
+        _, source = _load_file(dataset, file)
+        path = next(path for _, path in _copies(file))
+        paths.append(_keep(file, _bytes(path)) if source == "folder" else path)
+    return paths
 
 
 def _lookup(name):
@@ -311,12 +316,6 @@ def _load_file(dataset, file):
     content = _parsed(dataset, file, raw, file.url)
     _keep(file, raw)
     return content, "download"
-
-
-def _fetch_file(dataset, file):
-    _, source = _load_file(dataset, file)
-    path = next(path for _, path in _copies(file))
-    return _keep(file, _bytes(path)) if source == "folder" else path
 
 
 def _keep(file, raw):
@@ -437,11 +436,8 @@ def _read_stream(text, dataset):
     return X.round(6), y
 
 
-def _read_newswire(text, dataset):
-    return (newswire.parse(text.decode("latin-1")),)
-
-
-_READERS = {"libsvm": _read_svmlight, "uci": _read_csv, "streams": _read_stream, "reuters21578": _read_newswire}
+_READERS = {"libsvm": _read_svmlight, "uci": _read_csv, "streams": _read_stream,
+            "reuters21578": lambda text, dataset: (newswire.parse(text.decode("latin-1")),)}  # fmt: skip
 
 
 # --- The parsed copy --------------------------------------------------------------------------------------
