@@ -224,7 +224,8 @@ def check_weights(sample_weight, n, variant):
     """Return sample weights, or one for all, as an array of a factor for each of ``n`` rows, ones if None."""
     if sample_weight is None:
         return np.ones(n)
-    if np.ndim(sample_weight) == 0:
+    sample_weight = as_numbers(sample_weight, "sample_weight")
+    if sample_weight.ndim == 0:
         sample_weight = np.full(n, sample_weight)
     weights = finite_numbers(sample_weight, (n,), "sample_weight", least=0.0)
     if not allows_slack(variant) and (weights != 1.0).any():
