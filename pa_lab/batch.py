@@ -118,7 +118,7 @@ class Equations(NamedTuple):
         factorize(b, np.int64(0), m)
         for a in range(m):
             j = b.c[a].free
-            if b.L[a, a] * b.L[a, a] < REGULAR * (b.A[j, j] + b.c[j].ridge):
+            if not b.L[a, a] * b.L[a, a] >= REGULAR * (b.A[j, j] + b.c[j].ridge):  # or NaN
                 solve_dependent(b, n, self.V)
                 return 0.0
         forward_substitution(b, m)
@@ -197,18 +197,20 @@ def factorize(b, start, stop):
 def forward_substitution(b, m):
     """Solve ``L v = move`` for ``m`` free examples, in place."""
     for a in range(m):
+        total = b.c[a].move
         for i in range(a):
-            b.c[a].move -= b.L[a, i] * b.c[i].move
-        b.c[a].move /= b.L[a, a]
+            total -= b.L[a, i] * b.c[i].move
+        b.c[a].move = total / b.L[a, a]
 
 
 @njit(**INNER)
 def back_substitution(b, m):
     """Solve ``L' v = move`` for ``m`` free examples, in place."""
     for a in range(m - 1, -1, -1):
-        b.c[a].move /= b.L[a, a]
+        v = b.c[a].move / b.L[a, a]
+        b.c[a].move = v
         for i in range(a):
-            b.c[i].move -= b.L[a, i] * b.c[a].move
+            b.c[i].move -= b.L[a, i] * v
 
 
 # ---------------------------------------------------------------- inequalities: a primal active set

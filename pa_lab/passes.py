@@ -301,7 +301,8 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, group):
             if not asked:
                 continue
             mistake, demand = demand_of(rule, y[i], p, first, second, lanes)
-            counts[N_MISTAKES] += mistake
+            if mistake:
+                counts[N_MISTAKES] += 1
             if records:
                 trace[t, 3] = mistake
             if group is not None:
@@ -449,19 +450,20 @@ def fill_gram(rows, m, b, lanes):
     """Inner products of the directions of ``m`` constraints into ``A``; returns 0, or NaN if a squared norm is lost."""
     finite = 0.0
     for k in range(m):
+        i, side = b.c[k].row, b.c[k].side
         if b.stop[0]:
             break
         for l in range(k + 1):
-            both = b.c[k].side * b.c[l].side
+            both = side * b.c[l].side
             if lanes is not None:
                 both = (1.0 * (b.c[k].right == b.c[l].right) + 1.0 * (b.c[k].wrong == b.c[l].wrong)
                         - 1.0 * (b.c[k].right == b.c[l].wrong) - 1.0 * (b.c[k].wrong == b.c[l].right))  # fmt: skip
             value = 0.0
             if both != 0.0:
-                value = both * product(rows, b.c[k].row, b.c[l].row)
+                value = both * product(rows, i, b.c[l].row)
             b.A[k, l] = b.A[l, k] = value
         finite += b.A[k, k] - b.A[k, k]
-        if b.A[k, k] < TINY and not is_zero(rows, b.c[k].row):
+        if b.A[k, k] < TINY and not is_zero(rows, i):
             finite = np.nan
     return finite
 

@@ -90,11 +90,14 @@ class SparseRows(NamedTuple):
         """As `DenseRows.product`."""
         total, at, to = 0.0, self.indptr[i], self.indptr[k]
         while at < self.indptr[i + 1] and to < self.indptr[k + 1]:
-            ahead = self.indices[at] - self.indices[to]
-            if ahead == 0:
+            if self.indices[at] == self.indices[to]:
                 total += np.float64(self.data[at]) * np.float64(self.data[to])
-            at += ahead <= 0
-            to += ahead >= 0
+                at += 1
+                to += 1
+            elif self.indices[at] < self.indices[to]:
+                at += 1
+            else:
+                to += 1
         return total + self.constant
 
     def add(self, i, scale, w):
