@@ -34,8 +34,8 @@ AT_ZERO, INSIDE, AT_CAP, APART = range(4)  # values of ``place``
 # What is known of a constraint ``side (W[right] - W[wrong]) . x_row >= ...`` of time ``when`` in the pass: ``loss`` and
 # ``price``, ``l_k`` and ``C_k``, and the ``ridge`` and ``cap`` that the rule makes of it; ``tau`` is the solution, and
 # ``step`` moves the weights, ``sum_k step_k y_k x_k = sum_k tau_k y_k x_k``. The solver keeps the ``gradient``, the
-# ``place``, a list of the ``free`` examples, and how each of the list is to ``move``.
-NUMBERS = "side", "loss", "price", "ridge", "cap", "tau", "step", "gradient", "move"
+# ``place``, and a list of the ``free`` examples.
+NUMBERS = "side", "loss", "price", "ridge", "cap", "tau", "step", "gradient"
 INTEGERS = "row", "when", "right", "wrong", "place", "free"
 CONSTRAINT = np.dtype([(name, np.float64) for name in NUMBERS] + [(name, np.int64) for name in INTEGERS], align=True)
 
@@ -43,13 +43,14 @@ CONSTRAINT = np.dtype([(name, np.float64) for name in NUMBERS] + [(name, np.int6
 class Batch(NamedTuple):
     """A batch of constraints ``c``, each a `CONSTRAINT`, and what its solver writes on; see `make_problem`.
 
-    ``A`` is the matrix of the problem, ``L`` memory of its shape. ``stop`` holds 1 once another thread wants the solver
-    to come to an end.
+    ``A`` is the matrix of the problem, ``L`` memory of its shape. ``move`` says how each of the list of free examples
+    moves. ``stop`` holds 1 once another thread wants the solver to come to an end.
     """
 
     A: np.ndarray
     L: np.ndarray
     c: np.ndarray
+    move: np.ndarray
     stop: np.ndarray
 
 
@@ -113,7 +114,7 @@ class Equations(NamedTuple):
             b.c[k].ridge = ridge(variant, b.c[k].price)
             if b.A[k, k] > 0.0:
                 b.c[m].free = k
-                b.c[m].move = b.c[k].loss
+                b.move[m] = b.c[k].loss
                 m += 1
         factorize(b, np.int64(0), m)
         for a in range(m):
@@ -124,7 +125,7 @@ class Equations(NamedTuple):
         forward_substitution(b, m)
         back_substitution(b, m)
         for a in range(m):
-            b.c[b.c[a].free].tau = b.c[b.c[a].free].step = b.c[a].move
+            b.c[b.c[a].free].tau = b.c[b.c[a].free].step = b.move[a]
         return 0.0
 
 
@@ -133,7 +134,7 @@ solve_problem = method("solve")
 
 def make_problem(variant, n):
     """Return memory for batches of at most ``n`` constraints, made once for many."""
-    b = Batch(*np.zeros((2, n, n)), np.zeros(n, CONSTRAINT).view(np.recarray), np.zeros(1, np.int64))
+    b = Batch(*np.zeros((2, n, n)), np.zeros(n, CONSTRAINT).view(np.recarray), np.zeros(n), np.zeros(1, np.int64))
     return Equations(b, np.zeros((n, n))) if is_equation(variant) else Inequalities(b)
 
 
@@ -197,20 +198,20 @@ def factorize(b, start, stop):
 def forward_substitution(b, m):
     """Solve ``L v = move`` for ``m`` free examples, in place."""
     for a in range(m):
-        total = b.c[a].move
+        total = b.move[a]
         for i in range(a):
-            total -= b.L[a, i] * b.c[i].move
-        b.c[a].move = total / b.L[a, a]
+            total -= b.L[a, i] * b.move[i]
+        b.move[a] = total / b.L[a, a]
 
 
 @njit(**INNER)
 def back_substitution(b, m):
     """Solve ``L' v = move`` for ``m`` free examples, in place."""
     for a in range(m - 1, -1, -1):
-        v = b.c[a].move / b.L[a, a]
-        b.c[a].move = v
+        v = b.move[a] / b.L[a, a]
+        b.move[a] = v
         for i in range(a):
-            b.c[i].move -= b.L[a, i] * v
+            b.move[i] -= b.L[a, i] * v
 
 
 # ---------------------------------------------------------------- inequalities: a primal active set
@@ -255,9 +256,9 @@ def move_example(b, n, m, j):
         curvature = diagonal = b.A[j, j] + b.c[j].ridge
         for a in range(m):
             curvature -= b.L[m, a] * b.L[m, a]
-            b.c[a].move = -sign * b.L[m, a]
+            b.move[a] = -sign * b.L[m, a]
         back_substitution(b, m)
-        b.c[m].move = sign
+        b.move[m] = sign
         length = np.inf
         if curvature > RANK * (m + 2) * diagonal:
             length = max(0.0, -sign * b.c[j].gradient) / curvature
@@ -271,7 +272,7 @@ def move_example(b, n, m, j):
             b.c[j].gradient = 0.0
             return m + 1
         stops = b.c[blocker].free
-        at_cap = b.c[blocker].move > 0.0
+        at_cap = b.move[blocker] > 0.0
         b.c[stops].tau = b.c[stops].cap if at_cap else 0.0
         b.c[stops].place = AT_CAP if at_cap else AT_ZERO
         if blocker == m:
@@ -288,11 +289,11 @@ def move_example(b, n, m, j):
 def shorten(b, m, length):
     """Cut a step where the first bound is met: the length, and the place in the list of who meets it, -1 for nobody."""
     j, blocker = b.c[m].free, np.int64(-1)
-    space = b.c[j].cap - b.c[j].tau if b.c[m].move > 0.0 else b.c[j].tau
+    space = b.c[j].cap - b.c[j].tau if b.move[m] > 0.0 else b.c[j].tau
     if space <= length:
         length, blocker = space, m
     for a in range(m):
-        i, move = b.c[a].free, b.c[a].move
+        i, move = b.c[a].free, b.move[a]
         if abs(move) > 1e-290:  # less would overflow below
             space = (b.c[i].cap - b.c[i].tau) / move if move > 0.0 else b.c[i].tau / -move
             if space < length:
@@ -307,11 +308,11 @@ def advance(b, n, m, length):
     j = b.c[m].free
     for k in range(n):
         if b.c[k].place != INSIDE:
-            total = b.c[m].move * b.A[k, j]
+            total = b.move[m] * b.A[k, j]
             for a in range(m):
-                total += b.A[k, b.c[a].free] * b.c[a].move
+                total += b.A[k, b.c[a].free] * b.move[a]
             b.c[k].gradient += length * total
-    b.c[j].gradient += length * b.c[m].move * b.c[j].ridge
+    b.c[j].gradient += length * b.move[m] * b.c[j].ridge
 
 
 @njit(**INNER)
@@ -319,14 +320,14 @@ def move_taus(b, m, length):
     """Change ``tau`` of the first ``m`` in the list, within their bounds."""
     for a in range(m):
         i = b.c[a].free
-        b.c[i].tau = min(b.c[i].cap, max(0.0, b.c[i].tau + length * b.c[a].move))
+        b.c[i].tau = min(b.c[i].cap, max(0.0, b.c[i].tau + length * b.move[a]))
 
 
 @njit(**INNER)
 def correct_free(b, m):
     """One Newton step of the free examples, against what rounding has left of their gradients."""
     for a in range(m):
-        b.c[a].move = -b.c[b.c[a].free].gradient
+        b.move[a] = -b.c[b.c[a].free].gradient
     forward_substitution(b, m)
     back_substitution(b, m)
     move_taus(b, m, 1.0)
@@ -361,31 +362,31 @@ def solve_dependent(b, n, V):
     """
     largest = 0.0
     for k in range(n):
-        b.c[k].move = b.c[k].price if b.A[k, k] > 0.0 else 0.0
-        largest = max(largest, b.c[k].move)
+        b.move[k] = b.c[k].price if b.A[k, k] > 0.0 else 0.0
+        largest = max(largest, b.move[k])
     for k in range(n):
-        b.c[k].move = np.sqrt(b.c[k].move / largest)
+        b.move[k] = np.sqrt(b.move[k] / largest)
     for i in range(n):
         for j in range(n):
             V[i, j] = 1.0 if i == j else 0.0
-            b.L[i, j] = b.c[i].move * b.A[i, j] * b.c[j].move
+            b.L[i, j] = b.move[i] * b.A[i, j] * b.move[j]
     diagonalize(b.L, V, n, b.stop)
     top = size = 0.0
     for k in range(n):
         top = max(top, b.L[k, k])
-        size += (b.c[k].move * b.c[k].loss) ** 2
+        size += (b.move[k] * b.c[k].loss) ** 2
     for a in range(n):
         part = 0.0
         for k in range(n):
-            part += V[k, a] * b.c[k].move * b.c[k].loss
+            part += V[k, a] * b.move[k] * b.c[k].loss
         null = b.L[a, a] <= RANK * n * top
         if null and abs(part) <= OFF * np.sqrt(size):
             continue
         part /= 0.5 / largest + (0.0 if null else b.L[a, a])
         for k in range(n):
-            b.c[k].tau += b.c[k].move * V[k, a] * part
+            b.c[k].tau += b.move[k] * V[k, a] * part
             if not null:
-                b.c[k].step += b.c[k].move * V[k, a] * part
+                b.c[k].step += b.move[k] * V[k, a] * part
 
 
 @njit(**INNER)
