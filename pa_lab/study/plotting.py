@@ -291,6 +291,41 @@ def legend_below(fig: Figure, ncols: int = 5) -> None:
     fig.legend(found.values(), found, loc="outside lower center", ncols=-(-len(found) // rows))
 
 
+def label_lines(ax: Axes, gap: float = 0.09, at: float = 1.02) -> None:
+    """Write the name of each line of a panel beside its right end, in its colour, in place of the figure's legends.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        With its limits set.
+    gap : float, default=0.09
+        The least distance between two names, as a share of the panel's height.
+    at : float, default=1.02
+        Where the names begin, as a share of its width.
+
+    Examples
+    --------
+    >>> fig, ax = plt.subplots()
+    >>> lines = ax.plot([0, 1], [0.0, 1.0], label="PA") + ax.plot([0, 1], [0.0, 1.0], label="PA-I")
+    >>> label_lines(ax)
+    >>> [text.get_text() for text in ax.texts]
+    ['PA', 'PA-I']
+    >>> plt.close(fig)
+    """
+    for legend in ax.figure.legends:
+        legend.remove()
+    place = (ax.transData + ax.transAxes.inverted()).transform
+    lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    ends = [place(np.asarray(line.get_xydata())[-1])[1] for line in lines]
+    order = np.argsort(ends, kind="stable")
+    lowest = np.arange(len(lines)) * gap
+    heights = lowest + np.maximum.accumulate(np.clip(np.sort(ends), 0.03, None) - lowest)
+    heights = np.minimum(heights, 0.99 - lowest[::-1])  # none above the panel
+    for i, height in zip(order, heights, strict=True):
+        name, colour = lines[i].get_label(), lines[i].get_color()
+        ax.text(at, height, name, color=colour, transform=ax.transAxes, va="center", fontsize=8)
+
+
 def surfaces(
     axes: Iterable[Axes], model, X: np.ndarray, y: np.ndarray, seen: Sequence[int] = (10, 50, 150, 500)
 ) -> None:
