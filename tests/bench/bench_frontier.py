@@ -29,8 +29,8 @@ from pa_lab.study.baselines import online
 from pa_lab.study.experiments import draw
 from pa_lab.study.metrics import measures
 
-STRENGTHS = [4.0**k for k in range(-8, 5)]  # C of a linear method
-WIDTHS = list(product([1.0, 4.0, 16.0, 64.0, 256.0], [1 / 32, 1 / 8, 1 / 2, 2.0]))  # C and gamma of a kernel
+STRENGTHS = [4.0**k for k in range(-7, 4)]  # C of a linear method
+WIDTHS = list(product([1.0, 4.0, 16.0, 64.0], [1 / 8, 1 / 2, 2.0, 8.0]))  # C and gamma of a kernel
 PA_STEP = "--invariant --loss_function hinge --power_t 0 --min_prediction -1000 --max_prediction 1000"
 PARSED = 1000  # rows that Vowpal Wabbit is given again and again, to time what it takes without parsing
 
