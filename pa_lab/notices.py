@@ -29,9 +29,9 @@ def of_idle_weights(learner, before, C):
     if not before[N_UPDATES] < MANY_UPDATES <= n or capped >= 0.01 * n:
         return
     if getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any():
-        cost = ", or give the costs of mistakes as cost=" if hasattr(learner, "cost") else ""
+        cost = "give the costs of mistakes as cost=, which act at any C, or " if hasattr(learner, "cost") else ""
         warn(f"weights were given, but they are factors on C={learner.C:g}, which shortened {capped} of {n} steps by "
-             f"more than a tenth, so they did next to nothing: choose a smaller C, such as 0.01{cost}.",
+             f"more than a tenth, so they did next to nothing: {cost}tune a smaller C.",
              LostWarning)  # fmt: skip
 
 
