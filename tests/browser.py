@@ -97,7 +97,7 @@ def browse(home, folder):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.set_script_timeout(30)
+    driver.set_script_timeout(180)
     try:
         yield Page(driver, home)
     finally:

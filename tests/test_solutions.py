@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import solutions
+from pa_lab.study.datasets import StandInWarning
 
 NOTEBOOKS = Path(solutions.__file__).parents[1]
 FILES = sorted(path.stem for path in NOTEBOOKS.glob("solutions/[0-9]*.py"))
@@ -20,7 +21,10 @@ for stem in FILES:
 @pytest.mark.parametrize("name", solutions.EXERCISES)
 def test_the_solution_is_right_and_each_slip_is_not(name):
     start = time.process_time()
-    (solution, lesson), *slips = solutions.EXERCISES[name].answers()
+    try:
+        (solution, lesson), *slips = solutions.EXERCISES[name].answers()
+    except StandInWarning:
+        pytest.skip("the answer is about real rows, which are not here")
     assert time.process_time() - start < 5, "an exercise is checked in a small size"
     assert slips, "a plausible wrong answer is missing"
     assert solutions.judge(name, solution) == (True, lesson)
