@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import assert_all_finite
-from sklearn.utils._param_validation import InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 
 from pa_lab import data, notices
 from pa_lab.calls import all_or_nothing, before_or_after
@@ -46,7 +46,6 @@ from pa_lab.queries import (
     QUERY_CONSTRAINTS,
     WINDOW,
     Asking,
-    Number,
     PaidLabels,
     Questions,
     judge,
@@ -55,16 +54,16 @@ from pa_lab.rules import VARIANTS, allows_slack, make_rule
 
 SHARED_CONSTRAINTS = {
     "variant": [StrOptions(set(VARIANTS))],
-    "C": [Number(Real, 0, None, closed="neither")],
+    "C": [Interval(Real, 0, None, closed="neither")],
     "average": ["boolean"],
-    "half_life": [Number(Real, 0, None, closed="neither"), None],
-    "max_iter": [Number(Integral, 1, None, closed="left")],
-    "tol": [Number(Real, 0, None, closed="left"), None],
-    "n_iter_no_change": [Number(Integral, 1, None, closed="left")],
+    "half_life": [Interval(Real, 0, None, closed="neither"), None],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "early_stopping": ["boolean"],
-    "validation_fraction": [Number(Real, 0, 1, closed="neither")],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "shuffle": ["boolean"],
-    "batch_size": [Number(Integral, 1, None, closed="left")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
     "warm_start": ["boolean"],
     "random_state": ["random_state", np.random.Generator],
 }
@@ -89,6 +88,7 @@ class OnlineEstimator(BaseEstimator):
     _counts = None  # the counters, once rows were seen
     _streams = None  # states of the random streams, once drawn from
     _questions = Questions()
+    _losses = np.zeros(2)  # of the first rows of a stream of targets: the sum, and that of predicting 0
     _validated = None  # values of the parameters when they were last checked
 
     n_seen_ = counter(N_SEEN, "Examples seen.")
@@ -116,7 +116,7 @@ class OnlineEstimator(BaseEstimator):
     def _begin_stream(self):
         """Begin with zero counters, no questions and new random streams."""
         self._counts = np.zeros(N_COUNTERS, dtype=np.int64)
-        self._questions = Questions()
+        self._questions, self._losses = Questions(), np.zeros(2)
         self._streams = None
 
     def _begin_model(self, n_outputs):
@@ -288,14 +288,15 @@ class OnlineEstimator(BaseEstimator):
             best = min(best, badness)
             if without_gain >= self.n_iter_no_change:
                 break
-        notices.of_small_steps(self, before, losses, y)
+        notices.of_small_steps(self, before, losses, y, whole=True)
         return self._end_call(X, C, before)
 
     def _learn_rows(self, X, y, C, asked=False):
         """Learn from the next rows of the stream, in the order given."""
         before = self._begin_call()
         asking = self._asking(len(y)) if asked is False else self._take_answers(asked, y)
-        self._pass(self._open_model(X, 1), Examples(y, C), asking)
+        losses = self._pass(self._open_model(X, 1), Examples(y, C), asking)
+        notices.of_small_steps(self, before, losses, y, whole=False)
         self.n_iter_ = 1
         return self._end_call(X, C, before)
 
@@ -312,7 +313,8 @@ class OnlineEstimator(BaseEstimator):
 
     def _end_call(self, X, C, before):
         self._close_model(X)
-        notices.of_idle_weights(self, before, C)
+        notices.of_unlike_columns(self, before, X)
+        notices.of_idle_weights(self, before, X, C)
         notices.of_silence(self, before)
         return self
 
@@ -395,11 +397,14 @@ class OnlineEstimator(BaseEstimator):
 
     def _new_scores(self, X):
         """Scores of rows from outside under the weights to predict with: an array of shape (n_rows, n_outputs)."""
-        weights = self._shown_weights()
-        scores = self._scores(data.read_rows(self, X, reset=False), weights)
+        self._started_model()
+        scores = self._shown_scores(data.read_rows(self, X, reset=False))
         if not np.isfinite(scores).all():
             raise ValueError("X holds values so large that scores overflow: scale the features as in training.")
         return scores
+
+    def _shown_scores(self, X):
+        return self._scores(X, self._shown_weights())
 
 
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
@@ -509,9 +514,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._check_changes()
         if data.are_empty(X, y):
             return self
+        X, y = self._read(X, y, reset=self._counts is None)
         if self._model is None and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        X, y = self._read(X, y, reset=self._counts is None)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' is not supported for partial_fit, which does not see all "
                              "labels at once: pass a dict of weights.")  # fmt: skip
@@ -712,7 +717,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         "for each target."
     )
 
-    _parameter_constraints = SHARED_CONSTRAINTS | {"epsilon": [Number(Real, 0, None, closed="left")]}
+    _parameter_constraints = SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
 
     def _way(self, asking):
         return Way(make_rule(self.variant, self.epsilon), asking, self.batch_size)

@@ -33,7 +33,7 @@ from pa_lab.jit import method, njit
 from pa_lab.kernels import Vectors
 from pa_lab.passes import Examples, State, Way, as_loops_take, learn
 from pa_lab.queries import N_UPDATES, Asking
-from pa_lab.rows import AT_ONCE, GramRows, all_zero, dot
+from pa_lab.rows import GramRows, all_zero, dot
 from pa_lab.rules import loss_of, step, step_cost
 
 # A vector closer than this (squared, relative) to the span of others counts as in it: kernel values of double and of
@@ -150,7 +150,7 @@ class Smallest(NamedTuple):
 
     def exchange(self, held, wanted):
         """Return the vector to give up."""
-        r = 0
+        r = np.int64(0)  # a plain 0 would have what is called with it compiled twice
         for j in range(held.W.shape[0]):
             if squared_weight(held.W, j) < squared_weight(held.W, r):
                 r = j
@@ -190,7 +190,7 @@ class Nearest(NamedTuple):
 
     def exchange(self, held, wanted):
         """Return the vector to give up, once its part is in the move and the weights of the nearest."""
-        W, K, r, lost = held.W, self.K, 0, np.inf
+        W, K, r, lost = held.W, self.K, np.int64(0), np.inf
         for j in range(W.shape[0]):
             loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, self.near[j], self.dependent)[2]
             if loses < lost:
@@ -272,7 +272,7 @@ class Projection(NamedTuple):
         inverse squared distance.
         """
         W, Q, v = held.W, self.Q, self.v
-        s, r, lost = wanted.norm, 0, np.inf
+        s, r, lost = wanted.norm, np.int64(0), np.inf
         for j in range(Q.shape[0]):
             v[j] = dot(Q[j], wanted.k, Q.shape[0])
             s -= wanted.k[j] * v[j]
@@ -346,12 +346,12 @@ enter = method("enter")
 
 
 @njit(**COMPILED, nogil=True)
-def learn_block(start, stop, block, examples, way, state, held, policy, lanes, one_vs_rest):
-    """Pass the examples ``start`` to ``stop`` of a block through the linear pass one by one, within the budget.
+def learn_block(start, block, examples, way, state, held, policy, lanes, one_vs_rest):
+    """Pass the examples of a block, from ``start`` on, through the linear pass one by one, within the budget.
 
     ``state``, ``lanes`` and ``one_vs_rest`` are as in `pa_lab.passes.learn`.
 
-    Returns where it stopped, before ``stop`` if the inverse has to be made anew, a number that is finite exactly if
+    Returns where it stopped, before the end if the inverse has to be made anew, a number that is finite exactly if
     every score was, and the sum of the losses.
     """
     gram, KB, ids, scores, move, losses = block
@@ -361,7 +361,7 @@ def learn_block(start, stop, block, examples, way, state, held, policy, lanes, o
     sentinel, total, times = 0.0, 0.0, 1.0
     if lanes is not None and one_vs_rest is None:
         times = 2.0
-    for t in range(start, stop):
+    for t in range(start, len(ids)):
         if held.left[0] == 0 and held.n[0] == held.W.shape[0]:
             return t, sentinel, total
         for output in range(n_outputs):
@@ -387,7 +387,7 @@ def learn_block(start, stop, block, examples, way, state, held, policy, lanes, o
             for output in range(n_outputs):
                 losses[output] = loss if move[output] != 0.0 else 0.0
                 if one_vs_rest is not None:
-                    losses[output] = loss_of(rule, 1.0 if output == int(y[t]) else -1.0, scores[0, output])
+                    losses[output] = loss_of(rule, 1.0 if output == np.int64(y[t]) else -1.0, scores[0, output])
             r = exchange(policy, held, Step(rule.variant, KB[t], gram[t, t], C[t], move, losses, times))
             if r < 0:
                 counts[N_UPDATES] -= r == NOTHING
@@ -398,7 +398,7 @@ def learn_block(start, stop, block, examples, way, state, held, policy, lanes, o
         for i in range(gram.shape[0]):
             KB[i, r] = gram[i, t]
         enter(policy, held, r, KB[t])
-    return stop, sentinel, total
+    return len(ids), sentinel, total
 
 
 @njit(**INNER)
@@ -450,17 +450,15 @@ class Budget(Expansion):
         moves, n_outputs = np.zeros((2, self.W.shape[1])), self.W.shape[1]
         values = BlockValues(gram, KB, ids, np.zeros((1, n_outputs)), moves[0], np.zeros(n_outputs))
         W, lanes = as_loops_take(moves)
-        state = State(W, W[:0], block.counts)
+        state = State(W, None, block.counts)
         outputs = state, self.held, self.policy, lanes, (block.way.one_vs_rest or None) if n_outputs > 1 else None
         rows = {number: row for row, number in enumerate(ids.tolist())}
         at, sums = 0, np.zeros(2)
         while at < len(ids):
             if self.held.left[0] == 0 and self.held.n[0] == b:
                 self._invert(KB)
-            step = AT_ONCE // b**2 if self.needs_inverse else len(ids)  # each exchange goes through the inverse
             before = self.held.ids.copy()
-            at, sentinel, loss = learn_block(at, min(at + max(1, step), len(ids)), values, block.examples,
-                                             block.way._replace(batch_size=1), *outputs)  # fmt: skip
+            at, sentinel, loss = learn_block(at, values, block.examples, block.way, *outputs)
             sums += sentinel, loss
             new = np.flatnonzero(before != self.held.ids)
             come = self.held.ids[new]

@@ -6,10 +6,10 @@ from numbers import Real
 
 import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from pa_lab.queries import Number
 from pa_lab.rules import allows_slack
 
 PLAIN = {bool, int, float, str, np.bool_, np.int64, np.float64, np.str_}  # a list with one of these is a label
@@ -262,8 +262,8 @@ def read_goals(cost, classes):
     cost = as_numbers(cost, "cost")
     if cost.shape != (size, size):
         raise ValueError(f"cost must be a dictionary with a number for a class, or a matrix of shape {(size, size)}, "
-                         "rows for the right class and columns for the predicted one, in the order of classes_; got "
-                         f"shape {cost.shape}.")  # fmt: skip
+                         f"rows for the right class and columns for the predicted one, in the order {names}; got "
+                         f"shape {cost.shape}. Where a class is added, call set_params(cost=...) before.")  # fmt: skip
     goals = np.where(np.eye(size), 1.0, cost)
     if not (np.isfinite(goals) & (goals > 0.0)).all():
         raise ValueError(f"cost must hold finite numbers above 0; got {goals.min():g} to {goals.max():g}.")
@@ -272,9 +272,17 @@ def read_goals(cost, classes):
 
 def class_factors(class_weight, classes, counts):
     """Return the weight of each class. ``counts`` says how often it occurs, which is sooner than sorting labels."""
-    factor = Number(Real, 0, None, closed="left")
+    factor = Interval(Real, 0, None, closed="left")
     if isinstance(class_weight, dict) and not all(map(factor.is_satisfied_by, class_weight.values())):
         raise ValueError(f"class_weight must hold finite numbers >= 0; got {class_weight!r}.")
+    if (
+        isinstance(class_weight, dict)
+        and (left := set(classes.tolist()) - class_weight.keys())
+        and (more := class_weight.keys() - set(classes.tolist()))
+    ):
+        raise ValueError(f"class_weight names {sorted(map(repr, more))}, not among the classes {classes.tolist()}, and "
+                         f"leaves out {sorted(map(repr, left))}: give each of the classes a weight, and name one that "
+                         "is still to come only if you do.")  # fmt: skip
     y, times = classes[counts > 0], counts[counts > 0]
     factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=times)
     if not factors.any():
@@ -293,6 +301,9 @@ def did_you_mean(learner):
     >>> did_you_mean(PAClassifier("pa1"))
     " Did you mean variant='PA-I'?"
     """
+    if isinstance(getattr(learner, "cost", None), str):
+        return (" For costs as the classes are rare write names, counts = np.unique(y, return_counts=True) and "
+                "cost=dict(zip(names, counts.max() / counts)).")  # fmt: skip
     for name, constraints in learner._parameter_constraints.items():
         options = [option for allowed in constraints for option in getattr(allowed, "options", ())]
         given, plain = getattr(learner, name), {_plain(option): option for option in options if isinstance(option, str)}

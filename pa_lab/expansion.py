@@ -20,8 +20,6 @@ from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shri
 from pa_lab.queries import N_AVERAGED
 from pa_lab.rows import GramRows, dot
 
-ROWS_A_CALL = 32  # rows or columns of a matrix that a compiled loop works on before Python is asked about Ctrl-C
-
 
 class Block(NamedTuple):
     """The next rows of the stream and how to learn from them; see `pa_lab.passes.run`.
@@ -69,7 +67,7 @@ class Expansion:
         """Let ``n`` more examples count in the mean; what others may share is not changed in place."""
         if counts[N_AVERAGED] + n > room(self.fading):
             self.drift = self.drift.copy()
-            shrink(self.drift, counts, self.fading)
+            shrink(self.drift, counts, self.fading, room(self.fading))
 
     def fork(self, first, n_rows):
         """Return a model that learns from ``n_rows`` rows, from number ``first`` on, and leaves this one as it is.
@@ -89,14 +87,14 @@ class Expansion:
     def forget_rows(self):
         """Drop what was needed only as long as the rows of this call could come again."""
 
-    def _run(self, gram, base, block):
+    def _run(self, gram, start, block):
         """Run the linear pass over rows known by their inner products.
 
         Returns the changes of `W` and `drift`, a row for each example, and what `pa_lab.passes.run` returns.
         """
         move = np.zeros((len(block.ids) + 1, self.W.shape[1]))
         drift = np.zeros((len(move), self.drift.shape[1]))
-        sums = run(GramRows(gram, base), block.examples, block.way, State(move, drift, block.counts, self.fading))
+        sums = run(GramRows(gram, start), block.examples, block.way, State(move, drift, block.counts, self.fading))
         return move[:-1], drift[:-1], sums
 
 
@@ -123,8 +121,8 @@ class Growing(Expansion):
 
     def learn(self, block):
         """Pass a block through the learner and keep the examples that moved the hypothesis."""
-        base = self.kernel.scores(block.X, self.vectors, self.last, block.threads)
-        move, drift, sums = self._run(self.kernel.gram(block.X, block.ids, block.threads), base, block)
+        start = self.kernel.scores(block.X, self.vectors, self.last, block.threads)
+        move, drift, sums = self._run(self.kernel.gram(block.X, block.ids, block.threads), start, block)
         moved = np.flatnonzero(move.any(axis=1))
         rows = block.ids[moved] - self.first
         new = self.places[rows] < 0
@@ -175,7 +173,7 @@ class Landmarks(Expansion):
         landmarks, the inner products of kernel values: their span all but reproduces these, so that hardly a direction
         is made in vain. A batch needs them all.
         """
-        base, k = self.kernel.compute(block.X, self.vectors, self.W, True, block.threads)
+        start, k = self.kernel.compute(block.X, self.vectors, self.W, True, block.threads)
         values, Z, known = Factor(k), np.zeros_like(k), np.zeros(len(k), bool)
         few = self.inverse is None or k.shape[1] < len(k)
         gram = np.eye(len(k)) if few else self.kernel.gram(block.X, block.ids, block.threads)
@@ -189,7 +187,7 @@ class Landmarks(Expansion):
             gram[:, new] = gram[new].T
             for array, before in changed:
                 array[:] = before
-            move, drift, sums = self._run(gram, base, block)
+            move, drift, sums = self._run(gram, start, block)
             wanted = move.any(axis=1)
             if not (wanted & ~known).any():
                 break
@@ -211,22 +209,17 @@ def pivoted_cholesky(K, tolerance):
     The sums run in a fixed order, so the digits are the same on every processor.
     """
     L, rows, left = np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
-    least, rank = tolerance * left.max(initial=0.0), 0
-    for start in range(0, len(K), ROWS_A_CALL):
-        stop = min(start + ROWS_A_CALL, len(K))
-        rank = _factorize(K, L, rows, left, least, start, stop)
-        if rank < stop:
-            break
+    rank = _factorize(K, L, rows, left, tolerance * left.max(initial=0.0))
     return L[rows[:rank], :rank], rows[:rank]
 
 
 @njit(**COMPILED)
-def _factorize(K, L, rows, left, least, start, stop):
-    """Fill in some columns of the factor, the pivots first in ``rows``; returns how many so far exceed ``least``.
+def _factorize(K, L, rows, left, least):
+    """Fill in the columns of the factor, the pivots first in ``rows``; returns how many pivots exceed ``least``.
 
     ``left`` is the part of the diagonal that the columns so far do not explain.
     """
-    for m in range(start, stop):
+    for m in range(len(K)):
         pivot = m
         for i in range(m, len(K)):
             if left[rows[i]] > left[rows[pivot]]:
@@ -240,21 +233,20 @@ def _factorize(K, L, rows, left, least, start, stop):
             q = rows[i]
             L[q, m] = (K[q, p] - dot(L[q], L[p], m)) / L[p, m]
             left[q] -= L[q, m] * L[q, m]
-    return stop
+    return len(K)
 
 
 def invert_lower(L):
     """Return the inverse of a lower triangular matrix."""
     X = np.zeros(L.shape)
-    for start in range(0, len(L), ROWS_A_CALL):
-        _invert_rows(L, X, start, min(start + ROWS_A_CALL, len(L)))
+    _invert_rows(L, X)
     return X
 
 
 @njit(**COMPILED)
-def _invert_rows(L, X, start, stop):
-    """Fill in some rows of the inverse of ``L``, those above being there."""
-    for i in range(start, stop):
+def _invert_rows(L, X):
+    """Fill in the inverse of ``L``, row by row."""
+    for i in range(len(L)):
         for k in range(i):
             for j in range(k + 1):
                 X[i, j] -= L[i, k] * X[k, j]
@@ -275,8 +267,7 @@ def with_room(A, n):
 def multiply_transposed(A, B):
     """Return ``A' B``, summed row after row."""
     out = np.zeros((A.shape[1], B.shape[1]))
-    for at in range(0, len(A), ROWS_A_CALL):
-        _add_transposed(A[at : at + ROWS_A_CALL], B[at : at + ROWS_A_CALL], out)
+    _add_transposed(A, B, out)
     return out
 
 

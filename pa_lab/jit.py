@@ -1,27 +1,27 @@
 """numba, which compiles the loops; without it the same functions run as Python, slowly, and give the same results."""
 
-import warnings
+from types import SimpleNamespace
 
+from pa_lab.calls import warn
 from pa_lab.compiled import INNER
 
 try:
     from numba import njit, types
-    from numba.extending import intrinsic, overload, register_jitable
+    from numba.extending import lower_builtin, overload, type_callable
 except ImportError as error:
-    warnings.warn(f"numba cannot be imported ({error}), so pa_lab runs as plain Python: the same results, tens to "
-                  "hundreds of times slower. Install numba, or a Python version that it supports.", RuntimeWarning,
-                  stacklevel=2)  # fmt: skip
-    types = None
+    warn(f"numba cannot be imported ({error}), so pa_lab runs as plain Python: the same results, tens to hundreds of "
+         "times slower. Install numba, or a Python version that it supports.", RuntimeWarning)  # fmt: skip
+    types = SimpleNamespace(Float=None)
 
     def njit(**options):
         """Leave a function as it is."""
         return lambda function: function
 
-    def overload(function, **options):
+    def overload(function, *signature, **options):
         """Pass over what only compiled code would call."""
         return lambda made: made
 
-    intrinsic = register_jitable = njit()
+    lower_builtin = type_callable = overload
 
 
 def method(name):

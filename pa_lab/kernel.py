@@ -15,7 +15,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.budget import POLICIES, Budget
@@ -25,7 +25,6 @@ from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
 from pa_lab.notices import warn
 from pa_lab.parameters import documented
 from pa_lab.passes import Examples, fading_of, room
-from pa_lab.queries import Number
 
 
 class KernelModel(OnlineEstimator):
@@ -212,13 +211,13 @@ def cluster_means(X, m, seed):
 
 KERNEL_CONSTRAINTS = {
     "kernel": [StrOptions({*KINDS, "precomputed"}), callable],
-    "gamma": [StrOptions({"scale", "auto"}), Number(Real, 0, None, closed="neither")],
-    "degree": [Number(Integral, 0, 2**31, closed="left")],
-    "coef0": [Number(Real, None, None, closed="neither")],
-    "landmarks": [Number(Integral, 1, None, closed="left"), "array-like", None],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+    "degree": [Interval(Integral, 0, 2**31, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
     "landmark_choice": [StrOptions({"start", "kmeans"})],
     "landmark_norm": [StrOptions({"kernel", "euclidean"})],
-    "budget": [Number(Integral, 1, 2**31, closed="left"), None],
+    "budget": [Interval(Integral, 1, 2**31, closed="left"), None],
     "budget_policy": [StrOptions(set(POLICIES))],
     "n_jobs": [Integral, None],
 }

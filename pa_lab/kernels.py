@@ -7,8 +7,8 @@ weighted sum all stay in the processor's first cache.
 
 Three things make the digits independent of the processor. Every sum runs in an order that is written down here.
 Where a product is added to a sum, `fma` says so: it rounds once, on every processor, and the compiler neither takes an
-`fma` apart nor makes one of its own. And `exp` and `tanh` are ours, because those of libraries differ from one
-processor to the next. Processors without the instruction for `fma`, made before 2013, give the same digits slowly.
+`fma` apart nor makes one of its own. And `exp` is ours, because those of libraries differ from one processor to
+the next. Processors without the instruction for `fma`, made before 2013, give the same digits slowly.
 
 Squared distances are sums of squared differences. The usual ``|x|^2 + |s|^2 - 2 x.s`` loses digits far from the origin
 and would gain little time.
@@ -24,21 +24,16 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from pa_lab.compiled import COMPILED, INNER
-from pa_lab.jit import intrinsic, njit, overload, types
+from pa_lab.jit import lower_builtin, njit, overload, type_callable, types
 
 DISTANCES = ("rbf", "laplacian")
-KINDS = ("linear", "poly", "sigmoid", *DISTANCES)
-LINEAR, POLY, SIGMOID, RBF, LAPLACIAN, GIVEN = range(6)
+KINDS = ("linear", "poly", *DISTANCES)
+LINEAR, POLY, RBF, LAPLACIAN, GIVEN = range(5)
 BLOCK = 256  # rows at a time
 TILE = 128  # vectors at a time
 UNROLL = 4  # features at a time; rows and vectors are filled up with zeros to a multiple of it
 LINE = 64  # bytes to which tiles are aligned: a cache line, and the widest vector register
 WORTH_A_THREAD = 2**15  # kernel values below which handing over to a thread costs more than it brings
-
-
-@intrinsic
-def _fused(context, a, b, c):
-    return a(a, a, a), lambda context, builder, signature, arguments: builder.fma(*arguments)
 
 
 def fma(a, b, c):
@@ -50,10 +45,11 @@ def fma(a, b, c):
     return a * b + c
 
 
-overload(fma, jit_options={"forceinline": True})(lambda a, b, c: lambda a, b, c: _fused(a, b, c))
+type_callable(fma)(lambda context: lambda a, b, c: a)
+lower_builtin(fma, *[types.Float] * 3)(lambda context, builder, signature, arguments: builder.fma(*arguments))
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def _series(r):
     """``e^r - 1`` for ``|r| <= ln(2) / 2``, with a polynomial fitted for the least relative error."""
     r2 = r * r
@@ -71,58 +67,40 @@ def _series(r):
 S2, S3, S4, S5, S6 = map(np.float32, (0.49999997, 0.16666543, 0.0416672, 0.008366534, 0.0013882517))
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def _series_single(r):
     """Single precision: as `_series`."""
     r2 = r * r
     return fma(r2, fma(r2, fma(r2, S6, fma(S5, r, S4)), fma(S3, r, S2)), r)
 
 
-def _make_functions(real, whole, series, ln2_high, ln2_low, lowest, far):
-    """Return exp and tanh for one type of numbers, made from the ``series`` of ``e^r - 1`` about 0.
+def _make_exp(real, whole, series, ln2_high, ln2_low, lowest):
+    """Return exp for one type of numbers, made from the ``series`` of ``e^r - 1`` about 0.
 
     Adding ``magic`` rounds to the nearest integer k, which then stands in the lowest bits of the sum. ``ln2_high`` ends
-    in zeros, so that k ln2_high is exact. ``lowest`` is the logarithm of the smallest normal number; the tanh of
-    ``far / 2`` rounds to -1.
+    in zeros, so that k ln2_high is exact. ``lowest`` is the logarithm of the smallest normal number.
     """
-    bits, compiled = np.finfo(real).nmant, njit(error_model="numpy", forceinline=True)  # kept with what calls them
-    zero, one, two, cut, log2_e, magic, ln2_high, ln2_low, lowest, far = map(
-        real, (0.0, 1.0, 2.0, -1.1, 1.4426950408889634, 1.5 * 2.0**bits, ln2_high, ln2_low, lowest, far)
+    bits = np.finfo(real).nmant
+    zero, one, log2_e, magic, ln2_high, ln2_low, lowest = map(
+        real, (0.0, 1.0, 1.4426950408889634, 1.5 * 2.0**bits, ln2_high, ln2_low, lowest)
     )
-    shift, bits_of_one = whole(bits), one.view(whole)
+    shift = whole(bits)
 
-    @compiled
-    def reduce(x):
-        """Split ``x = k ln 2 + r`` with ``|r| <= ln(2) / 2``: ``e^r - 1``, and ``k`` moved to an exponent's place."""
+    @njit(error_model="numpy", forceinline=True)  # kept with what calls it
+    def exp(x):
+        """Split ``x = k ln 2 + r`` with ``|r| <= ln(2) / 2``, and add k to the exponent of ``e^r``."""
         shifted = fma(x, log2_e, magic)
         k = shifted - magic
-        return series(fma(k, -ln2_low, fma(k, -ln2_high, x))), real(shifted).view(whole) << shift
-
-    @compiled
-    def exp(x):
-        less_one, exponent = reduce(x)
+        less_one = series(fma(k, -ln2_low, fma(k, -ln2_high, x)))
+        exponent = real(shifted).view(whole) << shift
         scaled = whole(real(one + less_one).view(whole) + exponent).view(real)
         return zero if x < lowest else scaled
 
-    @compiled
-    def tanh(x):
-        y = -two * abs(x)
-        less_one, exponent = reduce(far if y < far else y)
-        power = whole(bits_of_one + exponent).view(real)
-        below = fma(power, less_one, power)  # e^y = power (1 + less_one)
-        deep = y < cut  # (1 - e^y) / (1 + e^y), far from 0 as 1 - 2 e^y / (1 + e^y)
-        part = (two * below if deep else fma(-power, less_one, one - power)) / fma(power, less_one, one + power)
-        return np.copysign(one - part if deep else part, x)
-
-    return exp, tanh
+    return exp
 
 
-_exp, _tanh = _make_functions(
-    np.float64, np.int64, _series, 0.6931471803691238, 1.9082149292705877e-10, -708.3964185322641, -80.0
-)
-_exp_single, _tanh_single = _make_functions(
-    np.float32, np.int32, _series_single, 0.693359375, -2.12194440e-4, -87.33654, -40.0
-)
+_exp = _make_exp(np.float64, np.int64, _series, 0.6931471803691238, 1.9082149292705877e-10, -708.3964185322641)
+_exp_single = _make_exp(np.float32, np.int32, _series_single, 0.693359375, -2.12194440e-4, -87.33654)
 
 
 def exp(x):
@@ -136,19 +114,8 @@ def exp(x):
     return _exp_single(x) if isinstance(x, np.float32) else _exp(x)
 
 
-def tanh(x):
-    """Hyperbolic tangent of a float64 or float32 within 2 units in the last place.
-
-    >>> tanh(0.0), tanh(1.0), tanh(-1000.0), float(tanh(np.float32(-1000.0)))
-    (0.0, 0.7615941559557649, -1.0, -1.0)
-    """
-    return _tanh_single(x) if isinstance(x, np.float32) else _tanh(x)
-
-
-inlined = {"forceinline": True, "error_model": "numpy"}
-overload(exp, jit_options=inlined)(lambda x: (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp(x)))
-overload(tanh, jit_options=inlined)(
-    lambda x: (lambda x: _tanh_single(x)) if x == types.float32 else (lambda x: _tanh(x))
+overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})(
+    lambda x: (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp(x))
 )
 
 
@@ -164,12 +131,12 @@ def _add_products(x, y, s, f, k, l):
 
 
 @njit(**INNER, forceinline=True)
-def _add_distances(kind, x, y, s, f, k, l):
-    """As `_add_products`: squared or absolute distances."""
+def _add_distances(squared, x, y, s, f, k, l):
+    """As `_add_products`: ``squared`` or, if that is None, absolute distances."""
     x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
     y0, y1, y2, y3 = y[f], y[f + 1], y[f + 2], y[f + 3]
     s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
-    if kind == RBF:
+    if squared is not None:
         for j in range(TILE):
             a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
             k[j] = fma(d, d, fma(c, c, fma(b, b, fma(a, a, k[j]))))
@@ -182,7 +149,7 @@ def _add_distances(kind, x, y, s, f, k, l):
 
 
 @njit(**INNER, forceinline=True)
-def _compare(kind, products, x, y, s, k, l):
+def _compare(products, squared, x, y, s, k, l):
     """Inner products, squared or absolute distances of two rows with a tile into ``k`` and ``l``."""
     for j in range(TILE):
         k[j] = l[j] = 0.0
@@ -190,7 +157,7 @@ def _compare(kind, products, x, y, s, k, l):
         if products is not None:
             _add_products(x, y, s, f, k, l)
         else:
-            _add_distances(kind, x, y, s, f, k, l)
+            _add_distances(squared, x, y, s, f, k, l)
 
 
 @njit(**INNER, forceinline=True)
@@ -199,9 +166,6 @@ def _transform(formula, products, k, base):
     if products is None:
         for j in range(TILE):
             k[j] = exp(-formula.gamma * k[j])
-    elif formula.kind == SIGMOID:
-        for j in range(TILE):
-            k[j] = tanh(fma(formula.gamma, k[j], formula.coef0))
     elif formula.kind == POLY:
         for j in range(TILE):
             base[j] = fma(formula.gamma, k[j], formula.coef0)
@@ -225,13 +189,14 @@ def _weigh(k, w, part):
 
 
 class Formula(NamedTuple):
-    """A kernel as the loops take it: one of inner ``products`` or, if that is None, of distances.
+    """A kernel as the loops take it: one of inner ``products`` or, if that is None, of distances, ``squared`` or not.
 
-    The compiler drops the other. With ``kind`` GIVEN the rows hold kernel values.
+    The compiler drops the others. With ``kind`` GIVEN the rows hold kernel values.
     """
 
     kind: int
     products: bool | None
+    squared: bool | None
     gamma: float
     coef0: float
     degree: int
@@ -258,7 +223,7 @@ def over_tiles(formula, X, tiles, W, scores, K, work, sums):
                     k[j] = X[i, at + j]
             elif i % 2 == 0:  # two rows at a time, of which the last may have no partner
                 partner = X[min(i + 1, n_rows - 1)]
-                _compare(formula.kind, formula.products, X[i], partner, tiles[at // TILE], k, work[1])
+                _compare(formula.products, formula.squared, X[i], partner, tiles[at // TILE], k, work[1])
             _transform(formula, formula.products, k, work[2])
             for j in range(m, TILE):
                 k[j] = 0.0  # the tile's empty places
@@ -447,8 +412,8 @@ class Kernel:
     def __init__(self, kind, gamma, degree, coef0, dtype):
         self.kind, self.dtype = kind, np.dtype(dtype)
         number = KINDS.index(kind) if kind in KINDS else GIVEN
-        products = None if kind in DISTANCES else True
-        self.formula = Formula(number, products, self.dtype.type(gamma), self.dtype.type(coef0), degree)
+        products, squared = None if kind in DISTANCES else True, True if kind == "rbf" else None
+        self.formula = Formula(number, products, squared, self.dtype.type(gamma), self.dtype.type(coef0), degree)
 
     def is_single(self, X):
         """Say whether kernel values of the rows ``X`` carry no more than single precision, whatever their dtype."""

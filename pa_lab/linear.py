@@ -4,18 +4,19 @@ from numbers import Real
 from types import SimpleNamespace
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.calls import Patch, all_or_nothing, before_or_after
 from pa_lab.data import as_weights
 from pa_lab.parameters import documented
 from pa_lab.passes import NO_FADING, State, fading_of, mean, room, run, score_rows, widen
-from pa_lab.queries import N_AVERAGED, Number
+from pa_lab.queries import N_AVERAGED
 from pa_lab.rows import make_rows
 
 LINEAR_CONSTRAINTS = {
     "fit_intercept": ["boolean"],
-    "intercept_scaling": [Number(Real, 0, 1e100, closed="right")],
+    "intercept_scaling": [Interval(Real, 0, 1e100, closed="right")],
 }
 SHORT = 16  # a row is short if the weights are more than so many times its width: then to copy them all takes longer
 
@@ -54,6 +55,18 @@ class LinearWeights:
         return score_rows(make_rows(X), X.shape[0], weights)
 
 
+def narrowed(X, size):
+    """Return the rows and which weights they need: if they are short beside ``size``, those of their own features.
+
+    Their columns are then numbered anew.
+    """
+    if not hasattr(X, "indptr") or X.nnz * SHORT >= size:
+        return X, slice(None)
+    columns, indices = np.unique(X.indices, return_inverse=True)
+    shape, indices = (X.shape[0], len(columns)), indices.astype(X.indices.dtype)
+    return SimpleNamespace(data=X.data, indices=indices, indptr=X.indptr, shape=shape), np.append(columns, X.shape[1])
+
+
 def shown(name, part, what):
     """Return the property that shows, and sets, a part of the weights."""
 
@@ -87,22 +100,13 @@ class LinearEstimator(OnlineEstimator):
             drift = np.zeros_like(last) if self._keeps_drift() else last[:, :0].copy()
             self._model = LinearWeights(last, drift, constant, fading_of(self.half_life))
             return X
-        whole = self._model
-        if (
-            passes > 1
-            or not hasattr(X, "indptr")
-            or not whole.last.flags.writeable
-            or X.nnz * SHORT >= whole.last.size
-            or self._counts[N_AVERAGED] + X.shape[0] > room(whole.fading)
-        ):
-            self._model = whole.part()
-            return X
-        columns, indices = np.unique(X.indices, return_inverse=True)
-        rows = np.append(columns, X.shape[1])
+        whole, part, rows = self._model, X, slice(None)
+        if passes == 1 and whole.last.flags.writeable and self._counts[N_AVERAGED] + X.shape[0] <= room(whole.fading):
+            part, rows = narrowed(X, whole.last.size)
         self._model = whole.part(rows)
-        self._patch = Patch(whole, self._model, rows)
-        shape, indices = (X.shape[0], len(columns)), indices.astype(X.indices.dtype)
-        return SimpleNamespace(data=X.data, indices=indices, indptr=X.indptr, shape=shape)
+        if part is not X:
+            self._patch = Patch(whole, self._model, rows)
+        return part
 
     def _close_model(self, X):
         if "_patch" in vars(self):
@@ -114,6 +118,12 @@ class LinearEstimator(OnlineEstimator):
     @np.errstate(over="ignore", invalid="ignore")
     def _scores(self, X, weights):
         return self._model.scores(X, weights)
+
+    def _shown_scores(self, X):
+        """Scores under the weights to predict with; of a mean only what short rows need is worked out."""
+        model = self._started_model()
+        X, rows = narrowed(X, model.drift.size)
+        return self._scores(X, mean(model.last[rows], model.drift[rows], self._counts, model.fading))
 
     @all_or_nothing
     def _replace_weights(self, name, part, values):

@@ -1,10 +1,8 @@
 """What a learner says after a call in which something was lost without an error: the value, what it did, what to do."""
 
-import sys
-import warnings
-
 import numpy as np
 
+from pa_lab.calls import warn
 from pa_lab.queries import N_CAPPED, N_QUERIES, N_SEEN, N_UPDATES
 from pa_lab.rules import allows_slack
 
@@ -12,27 +10,20 @@ MANY_UPDATES, MANY_ROWS, FEW_LABELS = 100, 1000, 10  # judged once, when a count
 
 
 class LostWarning(UserWarning):
-    """Something that was given has done next to nothing."""
+    """Something that was given has done next to nothing. What is said holds no counts, and is the same in each fit."""
 
 
-def warn(message, category=UserWarning):
-    """Warn as from the line that called the package, through scikit-learn or not."""
-    level, frame = 1, sys._getframe(0)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pa_lab", "sklearn"):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
-
-
-def of_idle_weights(learner, before, C):
+def of_idle_weights(learner, before, X, C):
     """Warn if weights were given and C, on which they are factors, shortened hardly a step."""
     n, capped = (int(learner._counts[which]) for which in (N_UPDATES, N_CAPPED))
     if not before[N_UPDATES] < MANY_UPDATES <= n or capped >= 0.01 * n:
         return
     if getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any():
         cost = "give the costs of mistakes as cost=, which act at any C, or " if hasattr(learner, "cost") else ""
-        warn(f"weights were given, but they are factors on C={learner.C:g}, which shortened {capped} of {n} steps by "
-             f"more than a tenth, so they did next to nothing: {cost}tune a smaller C.",
-             LostWarning)  # fmt: skip
+        length = 1.0 + np.square(X.data if hasattr(X, "indptr") else X, dtype=np.float64).sum() / X.shape[0]
+        begin = "" if hasattr(learner, "gamma") else f"; on these rows they begin to act below about {1 / length:.1g}"
+        warn(f"weights were given, but they are factors on C={learner.C:g}, which shortened hardly a step by more than "
+             f"a tenth, so they did next to nothing: {cost}tune a smaller C{begin}.", LostWarning)  # fmt: skip
 
 
 def of_silence(learner, before):
@@ -41,20 +32,40 @@ def of_silence(learner, before):
         return
     n, asked = (int(learner._counts[which]) for which in (N_SEEN, N_QUERIES))
     if before[N_SEEN] < MANY_ROWS <= n and asked < FEW_LABELS and asked != learner.label_budget:
-        warn(f"query='threshold' with delta={learner.delta} asked for {asked} of {n} labels. Where all scores are "
-             "beyond delta it never asks again: take query='margin', which always may, or a larger delta.",
+        warn(f"query='threshold' with delta={learner.delta} asked for hardly a label. Where all scores are beyond "
+             "delta it never asks again: take query='margin', which always may, or a larger delta.",
              LostWarning)  # fmt: skip
 
 
-def of_small_steps(learner, before, losses, y):
-    """Warn if C capped nearly all steps of a regression, and it does no better than a constant."""
-    updates, capped = (int(learner._counts[which] - before[which]) for which in (N_UPDATES, N_CAPPED))
-    all_capped = allows_slack(learner.variant) and updates >= MANY_UPDATES and capped >= 0.95 * updates
-    if all_capped and hasattr(learner, "epsilon") and losses > 0.9 * np.abs(y - np.median(y)).sum():
-        warn(f"C={learner.C:g} shortened {capped} of {updates} steps by more than a tenth, and the predictions are "
-             "no better than a constant. C and epsilon are in units of y, which goes from "
-             f"{y.min():.3g} to {y.max():.3g}: scale y with TransformedTargetRegressor(model, "
-             "transformer=StandardScaler()), or raise both.", LostWarning)  # fmt: skip
+def of_small_steps(learner, before, losses, y, whole):
+    """Warn if C capped nearly all steps of a regression, and it does no better than a constant.
+
+    Judged are the last pass of a ``whole`` fit, beside the median, or the first updates of a stream, beside 0.
+    """
+    if hasattr(learner, "epsilon") and (whole or before[N_UPDATES] < MANY_ROWS):
+        constant = np.median(y) if whole else 0.0
+        learner._losses = learner._losses + np.array([losses, np.abs(y - constant).sum()])
+        updates, capped = (learner._counts - whole * before)[[N_UPDATES, N_CAPPED]]
+        many = allows_slack(learner.variant) and updates >= (MANY_UPDATES if whole else MANY_ROWS)
+        if many and capped >= 0.95 * updates and learner._losses[0] > 0.9 * learner._losses[1]:
+            warn(f"C={learner.C:g} shortened nearly all steps by more than a tenth, and the predictions are no better "
+                 "than a constant. C and epsilon are in units of y: scale y with TransformedTargetRegressor(model, "
+                 "transformer=StandardScaler()), block by block where it is a stream, or raise both.",
+                 LostWarning)  # fmt: skip
+
+
+def of_unlike_columns(learner, before, X):
+    """Warn if the first rows, when many come at once, have a column far larger than half of the others."""
+    if (
+        before[N_SEEN] == 0
+        and X.shape[0] >= MANY_UPDATES
+        and not hasattr(X, "indptr")
+        and not hasattr(learner, "gamma")
+    ):
+        sizes = np.abs(X[:MANY_ROWS]).mean(axis=0, dtype=np.float64)
+        if sizes.any() and sizes.max() > 100 * np.quantile(sizes[sizes > 0.0], 0.5, method="lower"):
+            warn("a column of X is more than 100 times as large as half of the others, and takes nearly the whole of "
+                 "each step: scale the columns, for example with StandardScaler.", LostWarning)  # fmt: skip
 
 
 def before_fit(learner, codes):

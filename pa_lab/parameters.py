@@ -78,18 +78,18 @@ random_state : int, RandomState, Generator or None, default=None
     Seeds the orders, the queries and the clusters of landmarks.
 epsilon : float >= 0, default=0.1
     Half-width of the tube, in units of ``y``.
-kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"} or callable, default="rbf"
+kernel : {"linear", "poly", "rbf", "laplacian", "precomputed"} or callable, default="rbf"
     As in scikit-learn. A callable takes two arrays of rows and returns the matrix of kernel values. With
     "precomputed", `fit` takes the square matrix of kernel values of the training rows, and `predict` one row for
     each new example: its kernel values with all training rows. The exact step needs a positive semidefinite
-    kernel, which "sigmoid" is not always.
+    kernel.
 gamma : {"scale", "auto"} or float > 0, default="scale"
     Factor in all kernels but "linear"; "scale" is ``1 / (n_features * X.var())`` and "auto" ``1 / n_features``,
     taken from the rows of the first call: in a stream of single rows pass a number.
 degree : int >= 0, default=3
     Degree of "poly".
 coef0 : float, default=0.0
-    Constant of "poly" and "sigmoid".
+    Constant of "poly".
 landmarks : int >= 1, array of shape (m, n_features) or None, default=None
     Keep the hypothesis in the span of this many rows, or of the rows given; with "precomputed", give the numbers
     of the rows. Landmarks that the others span up to rounding are left out.

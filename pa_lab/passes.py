@@ -9,13 +9,12 @@ every number that took part was.
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
-from pa_lab.batch import Equations, Inequalities, make_problem, solve_batch
-from pa_lab.compiled import COMPILED, INNER
+from pa_lab.batch import make_batch, solve_batch
+from pa_lab.compiled import COMPILED, INLINED, INNER
 from pa_lab.jit import njit
 from pa_lab.queries import (
     N_AVERAGED,
@@ -26,7 +25,7 @@ from pa_lab.queries import (
     Asking,
     decide,
 )
-from pa_lab.rows import AT_ONCE, add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
+from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
 from pa_lab.rules import TINY, Rule, direction, is_capped, is_mistake, loss_of, n_walls, step, worst_rival
 
 SPAN = 512  # half-lives of rows that the terms of ``drift`` may span: they stay below 2^512
@@ -69,22 +68,16 @@ class State(NamedTuple):
     """What a pass changes in place.
 
     ``weights`` and ``drift`` have the shape (n_features + 1, n_classes), one column for two classes and regression;
-    ``drift`` has no columns unless weights are averaged. ``counts`` are indexed by ``N_SEEN`` and so on. ``fading`` is
-    how fast their mean forgets, from `fading_of`.
+    ``drift`` has no columns unless weights are averaged, and is then None in the loops. ``counts`` are indexed by
+    ``N_SEEN`` and so on. ``fading`` is how fast their mean forgets, from `fading_of`, and ``room`` how many examples it
+    may count, see `room`.
     """
 
     weights: np.ndarray
-    drift: np.ndarray
+    drift: np.ndarray | None
     counts: np.ndarray
     fading: tuple[float, float] = NO_FADING
-
-
-class Group(NamedTuple):
-    """Mini-batches of ``size`` rows, which have ``walls`` constraints each, with memory to solve one."""
-
-    size: int
-    walls: int
-    problem: Inequalities | Equations
+    room: int = MOST
 
 
 class Demand(NamedTuple):
@@ -108,52 +101,27 @@ def run(rows, examples, way, state):
     y, C, order, trace = examples
     n, n_outputs = len(order) or len(y), state.weights.shape[1]
     size = min(way.batch_size, max(n, 2)) if way.batch_size > 1 else 1
+    (W, lanes), one_vs_rest = as_loops_take(state.weights), way.one_vs_rest or None
+    drift = as_loops_take(state.drift)[0] if state.drift.shape[1] else None
+    state = state._replace(weights=W, drift=drift, room=room(state.fading))
+    b = make_batch(size, n_walls(way.rule)) if size > 1 else None
+    memory = state, lanes, one_vs_rest if n_outputs > 1 else None, b
     parts = slices(rows, n, n_outputs * size, size)
     if len(parts) == 1:
-        return run_slice(rows, examples, way, state)
+        return learn(rows, examples, way, *memory)
     sums = np.zeros(2)
     for part in parts:
-        some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]), batch_size=size)
+        some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]))
         if len(order):
-            sums += run_slice(rows, Examples(y, C, order[part], trace[part]), some, state)
+            sums += learn(rows, Examples(y, C, order[part], trace[part]), some, *memory)
         else:
-            sums += run_slice(take(rows, part), Examples(y[part], C[part], order, trace[part]), some, state)
+            sums += learn(take(rows, part), Examples(y[part], C[part], order, trace[part]), some, *memory)
     return sums
-
-
-def run_slice(rows, examples, way, state):
-    """Make one pass over rows, whatever their number, with memory for class scores and batches.
-
-    Large problems can take minutes. A thread of its own then works on them, and is told to stop if this one is
-    interrupted.
-    """
-    n, n_outputs = len(examples.order) or len(examples.y), state.weights.shape[1]
-    (W, lanes), one_vs_rest = as_loops_take(state.weights), way.one_vs_rest or None
-    drift = state.drift.ravel() if lanes is None else state.drift
-    how = way, state._replace(weights=W, drift=drift), lanes, one_vs_rest if n_outputs > 1 else None
-    if way.batch_size == 1:
-        return learn(rows, examples, *how, None)
-    group = make_group(min(way.batch_size, max(n, 2)), way.rule)
-    b = group.problem.b
-    if n * len(b.A) ** 2 < AT_ONCE // (4 if isinstance(group.problem, Equations) else 1):  # eigenvectors take longer
-        return learn(rows, examples, *how, group)
-    learn(rows, examples._replace(y=examples.y[:0], order=IN_ORDER), *how, group)  # no rows: compiles, interruptibly
-    with ThreadPoolExecutor(1) as thread:
-        try:
-            return thread.submit(learn, rows, examples, *how, group).result()
-        finally:
-            b.stop[0] = 1
 
 
 def as_loops_take(W):
     """Return weights as the loops take them, those of one output as a vector, and memory for the scores of several."""
     return (W.ravel(), None) if W.shape[1] == 1 else (W, np.empty((5, W.shape[1])))
-
-
-def make_group(size, rule):
-    """Return memory for batches of ``size`` rows."""
-    walls = n_walls(rule)
-    return Group(size, walls, make_problem(rule.variant, size * walls))
 
 
 # ---------------------------------------------------------------- the mean of the weights
@@ -206,7 +174,6 @@ def fading_of(half_life):
     return float(np.float32(rate)), rate - float(np.float32(rate))
 
 
-@njit(**COMPILED)
 def room(fading):
     """Return how many examples may count in a mean before `shrink`.
 
@@ -217,17 +184,19 @@ def room(fading):
 
 
 @njit(**COMPILED)
-def shrink(drift, counts, fading):
+def shrink(drift, counts, fading, room):
     """Divide ``drift`` by a power of 2, before its terms overflow.
 
     The counter of the mean goes back to 64 half-lives: what was before them weighs nothing.
 
     >>> drift, counts = np.full((1, 1), 2.0**500), np.array([0, 0, 0, 0, 0, 500])
-    >>> shrink(drift, counts, fading_of(1.0))
+    >>> shrink(drift, counts, fading_of(1.0), room(fading_of(1.0)))
     >>> drift[0, 0] == 2.0**64, counts[N_AVERAGED]
     (np.True_, np.int64(64))
     """
-    before, kept = counts[N_AVERAGED], room(fading) // 8
+    if drift is None:
+        return
+    before, kept = counts[N_AVERAGED], room // 8
     if before > kept:
         counts[N_AVERAGED] = kept
         power = 1.0 + entry(min(before - kept, 12 * kept), fading)
@@ -258,7 +227,7 @@ def widen(weights, places, n, half):
 
 
 @njit(**COMPILED, nogil=True)
-def learn(rows, examples, way, state, lanes, one_vs_rest, group):
+def learn(rows, examples, way, state, lanes, one_vs_rest, b):
     """One pass; see `run`. For two classes and regression, ``state`` holds its only column as a vector.
 
     ``lanes`` of shape (5, n_classes) is memory for the scores of several classes. They are one problem, in which the
@@ -266,28 +235,28 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, group):
     norm counts twice (Crammer et al., sections 7 and 8). Or, ``one_vs_rest``, as many problems as there are classes. An
     example then counts as an update if any class moved, and its ``tau`` on record is that of its own.
 
-    Scores, queries and mistakes in a ``group`` come from the weights before its update, and only the examples asked
+    Scores, queries and mistakes in a batch ``b`` come from the weights before its update, and only the examples asked
     for enter its problem.
     """
     y, C, order, trace = examples
-    W, drift, counts, fading = state
+    W, drift, counts, fading, enough = state
     rule = way.rule
     n = order.shape[0] if order.shape[0] > 0 else y.shape[0]
-    enough, records = room(fading), trace.shape[0] > 0
+    records = trace.shape[0] > 0
     sentinel = losses = 0.0
     together, n_problems, movers = 1, 1, 1.0  # rows that share an update, problems of a row, weight vectors in each
-    if group is not None:
-        together = group.size
+    if b is not None:
+        together = b.size
     if one_vs_rest is not None:
         n_problems = W.shape[1]
     elif lanes is not None:
         movers = 2.0
     for start in range(0, n, together):
         if counts[N_AVERAGED] >= enough:
-            shrink(drift, counts, fading)
+            shrink(drift, counts, fading, enough)
         before, suffered, m = counts[N_AVERAGED], 0.0, np.int64(0)
         stop = start + 1
-        if group is not None:
+        if b is not None:
             stop = min(start + together, n)
         for t in range(start, stop):
             i = order[t] if order.shape[0] > 0 else t
@@ -305,15 +274,15 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, group):
                 counts[N_MISTAKES] += 1
             if records:
                 trace[t, 3] = mistake
-            if group is not None:
+            if b is not None:
                 suffered += demand.goal * loss_of(rule, demand.target, demand.p)
-                m = put_constraints(rule, group, m, i, t, C[i], demand)
+                m = put_constraints(rule, b, m, i, t, C[i], demand)
                 continue
             moved = capped = False
             sqnorm = -1.0  # not known
             for k in range(n_problems):
                 if one_vs_rest is not None:
-                    demand = Demand(lanes[4, k], 1.0 if k == int(y[i]) else -1.0, 1.0, k, -1)
+                    demand = Demand(lanes[4, k], 1.0 if k == np.int64(y[i]) else -1.0, 1.0, k, -1)
                 loss = demand.goal * loss_of(rule, demand.target, demand.p)
                 if loss == 0.0:
                     continue
@@ -331,17 +300,18 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, group):
                 if records and (one_vs_rest is None or demand.target > 0.0):
                     trace[t, 1] = tau
                 move = tau * direction(rule, demand.target, demand.p)
-                sentinel += move_weights(rows, i, state, before, move, demand.right, demand.wrong) * np.sqrt(sqnorm)
+                late = move_weights(rows, i, state, drift, before, move, demand.right, demand.wrong)
+                sentinel += late * np.sqrt(sqnorm)
             counts[N_UPDATES] += moved
             counts[N_CAPPED] += capped
-        if group is not None:
+        if b is not None:
             losses += suffered
             if suffered > 0.0:
-                sentinel += take_step(rows, rule, state, trace, m, before, lanes, group)
+                sentinel += take_step(rows, rule, state, trace, m, before, lanes, b)
     return sentinel, losses
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def look_at(rows, i, W, lanes):
     """Score a row: what the query rules look at, the two best classes, and 0, or NaN if a score is not finite."""
     if W.ndim == 1:
@@ -352,7 +322,7 @@ def look_at(rows, i, W, lanes):
     return lanes[4, first] - lanes[4, second], first, second, finite
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def demand_of(rule, y, p, first, second, lanes):
     """Return whether the prediction is wrong, and what the row asks for."""
     right, wrong = 0, -1
@@ -360,9 +330,9 @@ def demand_of(rule, y, p, first, second, lanes):
         mistake = is_mistake(rule, y, p)
         if rule.goals.shape[0] == 0:
             return mistake, Demand(p, y, 1.0, right, wrong)
-        goal = rule.goals[int(y > 0.0), int(y <= 0.0)]
+        goal = rule.goals[np.int64(y > 0.0), np.int64(y <= 0.0)]
         return mistake, Demand(p / goal, y, goal, right, wrong)
-    right = int(y)
+    right = np.int64(y)
     wrong = second if first == right else first
     goal = 1.0
     if rule.goals.shape[0] > 0:
@@ -371,21 +341,21 @@ def demand_of(rule, y, p, first, second, lanes):
     return first != right, Demand((lanes[4, right] - lanes[4, wrong]) / goal, 1.0, goal, right, wrong)
 
 
-@njit(**COMPILED, forceinline=True)
-def move_weights(rows, i, state, before, move, right, wrong):
+@njit(**INNER, forceinline=True)
+def move_weights(rows, i, state, drift, before, move, right, wrong):
     """Move the weights along a row, and ``drift`` where there is one; returns by how much that moves.
 
     With several classes the weights of ``right`` move, and against them those of ``wrong`` unless that is -1.
     """
     add_to_classes(rows, i, move, state.weights, right, wrong)
-    if state.drift.size == 0:
+    if drift is None:
         return 0.0
     late = move * entry(before, state.fading)
-    add_to_classes(rows, i, late, state.drift, right, wrong)
+    add_to_classes(rows, i, late, drift, right, wrong)
     return abs(late)
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def add_to_classes(rows, i, scale, W, right, wrong):
     """Add a row to the only column, or to that of ``right``, and take it from that of ``wrong`` unless that is -1."""
     if W.ndim == 1:
@@ -400,10 +370,9 @@ def add_to_classes(rows, i, scale, W, right, wrong):
 
 
 @njit(**INNER)
-def put_constraints(rule, group, m, i, t, C, demand):
+def put_constraints(rule, b, m, i, t, C, demand):
     """Put the constraints of a row behind the ``m`` that are there; returns how many there are now."""
-    b = group.problem.b
-    for wall in range(group.walls):
+    for wall in range(b.walls):
         c = b.c[m]
         c.row = i
         c.when = t
@@ -419,14 +388,11 @@ def put_constraints(rule, group, m, i, t, C, demand):
     return m
 
 
-@njit(**INNER)
-def take_step(rows, rule, state, trace, m, before, lanes, group):
+@njit(**INLINED)
+def take_step(rows, rule, state, trace, m, before, lanes, b):
     """Solve the problem of ``m`` constraints and move the weights; returns a number that is finite if all went well."""
-    b = group.problem.b
     sentinel = fill_gram(rows, m, b, lanes)
-    solve_batch(group.problem, rule.variant, m)
-    if b.stop[0]:
-        return sentinel
+    solve_batch(b, rule.variant, m)
     for k in range(m):
         t, tau = b.c[k].when, b.c[k].tau
         if tau == 0.0:
@@ -435,12 +401,12 @@ def take_step(rows, rule, state, trace, m, before, lanes, group):
         state.counts[N_UPDATES] += other == 0.0
         left = b.c[k].loss
         for l in range(m):
-            left -= b.A[k, l] * b.c[l].step
+            left -= b.A[k, l] * b.c[l].tau
         state.counts[N_CAPPED] += is_capped(left, b.c[k].loss)
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
-        move = b.c[k].side * b.c[k].step
-        late = move_weights(rows, b.c[k].row, state, before, move, b.c[k].right, b.c[k].wrong)
+        move = b.c[k].side * tau
+        late = move_weights(rows, b.c[k].row, state, state.drift, before, move, b.c[k].right, b.c[k].wrong)
         sentinel += max(abs(move), late) * np.sqrt(b.A[k, k])
     return sentinel
 
@@ -451,8 +417,6 @@ def fill_gram(rows, m, b, lanes):
     finite = 0.0
     for k in range(m):
         i, side = b.c[k].row, b.c[k].side
-        if b.stop[0]:
-            break
         for l in range(k + 1):
             both = side * b.c[l].side
             if lanes is not None:

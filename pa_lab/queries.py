@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from pa_lab.compiled import COMPILED, INLINED
+from pa_lab.compiled import COMPILED, INLINED, INNER
 from pa_lab.jit import njit
 
 QUERIES = ("all", "margin", "random", "threshold")
@@ -76,30 +76,12 @@ class Estimate(NamedTuple):
 ASK_ALL = Asking(ALL, NO_DRAWS, 1.0, 0.0, NO_LIMIT)
 
 
-class Number(Interval):
-    """A range of numbers, as scikit-learn's `Interval`: fractions too, but not True and not what is no double.
-
-    >>> from fractions import Fraction
-    >>> [Number(Real, 0, None, closed="neither").is_satisfied_by(C) for C in (Fraction(1, 2), 2, True, 10**400)]
-    [True, True, False, False]
-    """
-
-    def is_satisfied_by(self, val):
-        """Say whether a parameter has a type and value in the range."""
-        if isinstance(val, bool) or not isinstance(val, self.type):
-            return False
-        try:
-            return val in self if self.type is Integral else float(val) in self
-        except OverflowError:
-            return False
-
-
 QUERY_CONSTRAINTS = {
     "query": [StrOptions(set(QUERIES))],
-    "delta": [Number(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-    "n_rows": [Number(Integral, 1, None, closed="left"), None],
-    "query_rate": [Number(Real, 0, 1, closed="both"), None],
-    "label_budget": [Number(Integral, 0, None, closed="left"), None],
+    "delta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    "n_rows": [Interval(Integral, 1, None, closed="left"), None],
+    "query_rate": [Interval(Real, 0, 1, closed="both"), None],
+    "label_budget": [Interval(Integral, 0, None, closed="left"), None],
 }
 
 
@@ -168,7 +150,7 @@ def solve_delta(delta, rate, sizes):
     return delta
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def chance(query, delta, rate, budget, n_rows, memory, counts, p):
     """Probability that the label of the next example, already counted as seen, is asked for."""
     if counts[N_QUERIES] >= budget:
@@ -179,7 +161,7 @@ def chance(query, delta, rate, budget, n_rows, memory, counts, p):
     return steered(budget - counts[N_QUERIES], rows_left, rate, memory, abs(p) if counts[N_UPDATES] > 0 else np.nan)
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def decide(asking, counts, p, t):
     """Count example ``t``, of score ``p``: the probability of asking for its label, and whether it is asked for.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pa_lab.compiled import COMPILED, INNER
+from pa_lab.compiled import COMPILED, INLINED, INNER
 from pa_lab.jit import method, njit
 
 AT_ONCE = 2**24  # numbers that a compiled loop works through before Python is asked whether the user wants to stop
@@ -108,20 +108,20 @@ class SparseRows(NamedTuple):
 
 
 class GramRows(NamedTuple):
-    """Rows known by their inner products ``data``, as in a kernel's feature space; scores start from ``base``."""
+    """Rows known by their inner products ``data``, as in a kernel's feature space; scores begin with ``start``."""
 
     data: np.ndarray
-    base: np.ndarray
+    start: np.ndarray
 
     def score(self, i, w):
         """As `DenseRows.score`, from the start."""
-        return dot(self.data[i], w, self.data.shape[1]) + self.base[i, 0] + w[-1]
+        return dot(self.data[i], w, self.data.shape[1]) + self.start[i, 0] + w[-1]
 
     def add_scores(self, i, W, lanes):
         """As `DenseRows.add_scores`, from the start."""
         dot_classes(self.data[i], W, lanes)
         for k in range(W.shape[1]):
-            lanes[4, k] += self.base[i, k]
+            lanes[4, k] += self.start[i, k]
 
     def squared_norm(self, i):
         """As `DenseRows.squared_norm`."""
@@ -184,13 +184,9 @@ def take(rows, part):
     return rows._replace(data=rows.data[part])
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INNER, forceinline=True)
 def dot(x, w, n):
-    """Inner product of the first ``n`` numbers of two arrays, in double, summed in a fixed order.
-
-    >>> dot(np.ones(5), np.ones(6), 5)
-    5.0
-    """
+    """Inner product of the first ``n`` numbers of two arrays, in double, summed in a fixed order."""
     whole = n - n % 4
     a = b = c = d = tail = 0.0
     for j in range(0, whole, 4):
@@ -238,7 +234,7 @@ def all_zero(x):
     return j == x.shape[0]
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INLINED)
 def best_two(scores):
     """The best class, the second-best, and 0, or NaN if a score is not finite. Of equals the first is the better.
 

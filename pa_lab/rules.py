@@ -103,7 +103,7 @@ def is_mistake(rule, y, p):
     return (p > 0.0) != (y > 0.0)
 
 
-@njit(**COMPILED, forceinline=True)
+@njit(**INLINED)
 def worst_rival(scores, goals, right):
     """The wrong class that most falls short of the margin asked against it (Crammer et al., section 8, max-loss).
 
@@ -207,6 +207,7 @@ def step_cost(variant, loss, sqnorm, C):
 # ---------------------------------------------------------------- several examples at once
 
 
+@njit(**INLINED)
 def is_equation(variant):
     """Whether a batch asks for equalities, and so is solved by one linear system.
 
@@ -222,7 +223,7 @@ def n_walls(rule):
     >>> n_walls(make_rule("PA-I")), n_walls(make_rule("PA-I", epsilon=0.1)), n_walls(make_rule("PALS", epsilon=0.1))
     (1, 2, 1)
     """
-    return 2 if rule.regression and not is_equation(rule.variant) else 1
+    return 2 if rule.regression and rule.variant != PALS else 1
 
 
 @njit(**INLINED)

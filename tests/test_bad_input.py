@@ -28,12 +28,12 @@ U = bounds.compare([1.0, 1.0, 0.0], X, Y)
 
 # Values that a parameter does not take, in any estimator that has it.
 WRONG = {
-    "variant": ["pa1"], "C": [None, "1", 0, INF, -2.0, 10**400, True], "epsilon": [NAN, "a", -0.1, 10**400],
-    "fit_intercept": ["no"], "intercept_scaling": [1e200], "average": [None], "half_life": [0], "max_iter": [1.5, True],
+    "variant": ["pa1"], "C": [None, "1", 0, INF, -2.0], "epsilon": [NAN, "a", -0.1],
+    "fit_intercept": ["no"], "intercept_scaling": [1e200], "average": [None], "half_life": [0], "max_iter": [1.5],
     "shuffle": ["yes"], "warm_start": [2], "random_state": [-1], "class_weight": ["auto", [1, 2]],
-    "batch_size": [0, 2.5, "8"], "query": ["never"], "delta": [True, INF, 0.0, -1, NAN], "query_rate": [-1, 1.5],
+    "batch_size": [0, 2.5, "8"], "query": ["never"], "delta": [INF, 0.0, -1, NAN], "query_rate": [-1, 1.5],
     "label_budget": [2.5, -1], "kernel": ["gauss"], "gamma": [0, -1, NAN], "degree": [-1, 1.5, 10**30],
-    "coef0": [INF], "landmarks": [0, True], "landmark_choice": ["x"], "budget": [0, True, 10**30],
+    "coef0": [INF], "landmarks": [0], "landmark_choice": ["x"], "budget": [0, 10**30],
     "budget_policy": ["x"],
 }  # fmt: skip
 
@@ -91,9 +91,8 @@ CASES = {
     # parameters
     "random without rate": (new(query="random"), ["query='random' needs query_rate", "None"]),
     "weight nan": (new(class_weight={1: NAN}), ["class_weight", "finite", "{1: nan}"]),
-    "weight beyond doubles": (new(class_weight={1: 10**400}), ["class_weight must hold"]),
     "weights zero": (new(class_weight={-1: 0, 1: 0.0}), ["={-1: 0, 1: 0.0} is zero for every class", "above 0"]),
-    "weight without class": (new(class_weight={7: 1}), ["not in class_weight"]),
+    "weight without class": (new(class_weight={7: 1}), ["class_weight names", "leaves out"]),
     "no such parameter": (lambda: PAClassifier().set_params(alpha=1), ["'alpha'", "Valid parameters"]),
     "C for the rule": (lambda: PAClassifier(0.1).fit(X, Y), ["'variant' parameter of PAClassifier comes first",
                                                            "'PA-II'", "Got 0.1", "C=0.1", "help(PAClassifier)"]),
@@ -174,7 +173,7 @@ CASES = {
     "kernel None": (kernel(kernel=lambda a, b: None), ["kernel must return", "(3, 3)", "got ("]),
     "kernel complex": (kernel(kernel=lambda a, b: (1 + 1j) * (a @ b.T)), ["array of real numbers", "complex128"]),
     "kernel asymmetric": (kernel(kernel=lambda a, b: a[:, :1] + 2 * b[:, 0]), ["kernel must be symmetric", "by 4"]),
-    "kernel negative": (kernel(kernel="sigmoid", coef0=-9.0), ["is negative"]),
+    "kernel negative": (kernel(kernel="poly", coef0=-9.0), ["is negative"]),
     "kernel, mean": (lambda: KernelPARegressor("PA", average=True).fit(np.eye(9), [0] * 8 + [1.7e308]),
                      ["X (or y)", "kernel='rbf'", "overflow", "scale"]),
     **{f"too far, {kind}": (kernel([[1.7e308], [-1.7e308]], [0, 1], kernel=kind, gamma=1.0),

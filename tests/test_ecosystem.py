@@ -1,62 +1,17 @@
-"""What other projects do with the learners: Dask, joblib's backends, ONNX, active learning, several labels."""
+"""What other projects do with the learners: Dask, ONNX, active learning, several labels."""
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import SGDClassifier
 
-from pa_lab import KernelPAClassifier, PAClassifier, PARegressor
-from pa_lab.mixing import mix
+from pa_lab import PAClassifier, PARegressor
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 4))
 SCORE = X @ [1.0, -2.0, 0.5, 0.0]
 Y = np.where(SCORE > 0, "yes", "no")
 MANY = np.digitize(SCORE, [-1.0, 1.0])
-PARTS = [slice(start, start + 100) for start in range(0, 400, 100)]
-BLOCKS = [(X[part], Y[part]) for part in PARTS]
-
-
-def mixed_by_hand(blocks, rounds):
-    """Iterative parameter mixing written down as in the paper, on arrays."""
-    model = PAClassifier(C=0.1)
-    w = np.zeros(X.shape[1] + 1)
-    for _ in range(rounds):
-        trained = []
-        for rows, labels in blocks:
-            one = model.fit(np.zeros((2, X.shape[1])), ["no", "yes"])
-            one.coef_, one.intercept_ = w[:-1], w[-1:]
-            one.partial_fit(rows, labels)
-            trained.append(np.append(one.coef_, one.intercept_))
-        w = np.mean(trained, axis=0)
-    return w
-
-
-# ---------------------------------------------------------------- parameter mixing
-
-
-def test_mixing_is_what_the_paper_writes():
-    model = mix(PAClassifier(C=0.1), BLOCKS, rounds=2)
-    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), mixed_by_hand(BLOCKS, 2), rtol=1e-12)
-
-
-def test_mixing_regressors_and_blocks_that_are_read_late():
-    model = mix(PARegressor(C=0.1), [(X[part], SCORE[part]) for part in PARTS])
-    assert model.score(X, SCORE) > 0.9
-    late = mix(PAClassifier(C=0.1), [lambda block=block: block for block in BLOCKS], classes=["yes", "no"])
-    np.testing.assert_array_equal(late.coef_, mix(PAClassifier(C=0.1), BLOCKS).coef_)
-
-
-def test_mixing_says_what_is_missing():
-    with pytest.raises(ValueError, match=r"pass classes=\[\.\.\.\]"):
-        mix(PAClassifier(), [lambda: (X, Y)])
-    with pytest.raises(ValueError, match="at least one block and one round; got 0 blocks and rounds=3"):
-        mix(PAClassifier(), [])
-    with pytest.raises(TypeError, match="mix takes the mean of weights"):
-        mix(KernelPAClassifier(), BLOCKS)
-    with pytest.raises(ValueError, match="mix reads every label"):
-        mix(PAClassifier(label_budget=5), BLOCKS)
 
 
 # ---------------------------------------------------------------- Dask
@@ -71,15 +26,6 @@ def cluster():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
     with LocalCluster(**options) as here, Client(here) as client:
         yield client
-
-
-@pytest.mark.filterwarnings("default")  # this test is not about the warnings of others
-def test_mixing_on_the_workers_of_a_cluster_gives_the_same_weights(cluster):
-    with joblib.parallel_config(backend="dask"):
-        far = mix(PAClassifier(C=0.1), BLOCKS, n_jobs=-1)
-    np.testing.assert_array_equal(far.coef_, mix(PAClassifier(C=0.1), BLOCKS).coef_)
-    assert far.n_seen_ == 3 * len(X)
-    assert len(cluster.scheduler_info()["workers"]) == 2
 
 
 @pytest.mark.filterwarnings("default")

@@ -58,7 +58,6 @@ KERNELS = {
     "poly": {"kernel": "poly", "gamma": 0.3, "coef0": 1.0, "degree": 2},
     "rbf": {"kernel": "rbf", "gamma": 0.7},
     "laplacian": {"kernel": "laplacian", "gamma": 0.4},
-    "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": 0.1},
     "scale": {"gamma": "scale"},
     "precomputed": {"kernel": "precomputed"},
     "callable": {"kernel": lambda A, B: np.maximum(0.0, 1.0 - abs(A[:, None, :] - B[None])).sum(axis=2)},

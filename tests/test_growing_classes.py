@@ -101,3 +101,16 @@ def test_questions_and_paid_labels_keep_their_classes():
     np.testing.assert_array_equal(model.paid_labels_.label, Y[:60][np.r_[asked, again]])
     predicted = model.paid_labels_.mistake.mean()
     assert 0 < predicted < 0.5
+
+
+def test_weights_that_name_a_class_to_come_must_name_the_known_ones_too():
+    with pytest.raises(ValueError, match=r"class_weight names \[\"'cat'\"\].*leaves out \[\"'bee'\", \"'dog'\"\]"):
+        grown(PAClassifier(class_weight={"cat": 5.0}), STEPS[:2])
+    assert len(grown(PAClassifier(class_weight={"bee": 1.0, "dog": 1.0, "cat": 5.0}), STEPS[:2]).classes_) == 3
+
+
+def test_a_matrix_of_costs_grows_with_the_classes():
+    model = grown(PAClassifier(cost=np.ones((2, 2))), STEPS[:1])
+    with pytest.raises(ValueError, match=r"shape \(3, 3\).*'cat'.*Where a class is added, call set_params\(cost=...\)"):
+        grown(model, STEPS[1:2])
+    assert grown(model.set_params(cost=np.ones((3, 3))), STEPS[1:2]).coef_.shape[0] == 3

@@ -8,7 +8,6 @@ import pytest
 from scipy import sparse
 
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor, plain
-from pa_lab.mixing import mix
 from pa_lab.study.experiments import trace
 
 RNG = np.random.default_rng(3)
@@ -116,11 +115,6 @@ def test_it_goes_on_from_pickles_weights_from_outside_answers_and_blocks():
     for i in range(70, 150):
         path.append(np.append(live.partial_fit(X[[i]], TWO[[i]]).coef_, live.intercept_))
     np.testing.assert_allclose(model.partial_fit(X[70:], TWO[70:]).coef_[0], plain.average(np.array(path), 9.0)[:4])
-    one = mix(PAClassifier(average=True, half_life=9.0), [(X, TWO)], rounds=1)
-    np.testing.assert_allclose(one.coef_, whole.coef_, rtol=1e-12)
-    blocks = [(X[:75], TWO[:75]), (X[75:], TWO[75:])] * 40
-    mixed = mix(PAClassifier(average=True, half_life=0.1), blocks, rounds=2)  # more rows than a mean may count
-    assert np.isfinite(mixed.partial_fit(X, TWO).coef_).all()
     asking = {"average": True, "half_life": 0.4, "query": "margin", "random_state": 5}
     whole, live = PAClassifier(**asking).fit(X, TWO), PAClassifier(**asking)
     for i in range(150):

@@ -2,7 +2,6 @@
 
 import pickle
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,12 +15,9 @@ from pa_lab import (
     KernelPARegressor,
     PAClassifier,
     PARegressor,
-    budget,
-    expansion,
     passes,
     rows,
 )
-from pa_lab.calls import guard_of
 
 PACKAGE = Path(passes.__file__).parent
 RNG = np.random.default_rng(0)
@@ -31,8 +27,6 @@ LEARNERS = {
     "two": (PAClassifier(**MARGIN), Y2),
     "averaged": (PAClassifier("PA-II", average=True, shuffle=True, random_state=0), Y3),
     "regression": (PARegressor(average=True), X[:, 0]),
-    "seeded by a stream": (PAClassifier(query="margin"), Y2),
-    "seeded by an old stream": (PAClassifier(query="margin"), Y2),
     "kernel": (KernelPAClassifier(gamma=0.5, **MARGIN), Y2),
     "kernel, averaged": (KernelPARegressor(gamma=0.5, average=True), X[:, 0]),
     "landmarks": (KernelPAClassifier(gamma=0.5, landmarks=8, average=True, **MARGIN), Y2),
@@ -40,14 +34,12 @@ LEARNERS = {
     "nearest": (KernelPAClassifier(gamma=0.5, budget=8, budget_policy="nearest"), Y2),
     "projection": (KernelPAClassifier(gamma=0.5, budget=8, **MARGIN), Y2),
 }
-SEEDS = {"seeded by a stream": np.random.default_rng, "seeded by an old stream": np.random.RandomState}
 each = pytest.mark.parametrize("name", LEARNERS)
 
 
 def fresh(name):
-    """Return a learner that knows nothing; its seed may be a stream that the first call draws from."""
-    model = clone(LEARNERS[name][0])
-    return model.set_params(random_state=SEEDS[name](7)) if name in SEEDS else model
+    """Return a learner that knows nothing."""
+    return clone(LEARNERS[name][0])
 
 
 def begun(name):
@@ -92,12 +84,6 @@ def interrupted_at(line, model, y):
     return False
 
 
-def is_free(model):
-    """Say whether another thread can have the learner for itself."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: guard_of(model).lock.acquire(timeout=5)).result()
-
-
 @each
 @pytest.mark.parametrize("make", [fresh, begun])
 def test_an_interrupt_at_a_line_of_a_call_changes_nothing(make, name):
@@ -105,7 +91,7 @@ def test_an_interrupt_at_a_line_of_a_call_changes_nothing(make, name):
     stored, line = pickle.dumps(make(name)), 1 + list(LEARNERS).index(name) % 7
     before = state(pickle.loads(stored))
     while interrupted_at(line, model := pickle.loads(stored), LEARNERS[name][1]):
-        assert state(model) == before and is_free(model), f"torn by an interrupt at line {line}"
+        assert state(model) == before, f"torn by an interrupt at line {line}"
         line += 7
     assert line > 30 and state(model) != before
 
@@ -137,30 +123,6 @@ def test_passes_in_slices_give_the_same_bits(model, y, form, monkeypatch):
     assert np.array_equal(whole._new_scores(form(X)), in_slices)
 
 
-@pytest.mark.parametrize("model", [PAClassifier("PA-II"), PAClassifier("PALS"), PARegressor()], ids=lambda m: m.variant)
-def test_batches_solved_in_a_thread_give_the_same_bits(model, monkeypatch):
-    model.set_params(batch_size=8, average=True)
-    y = X[:, 0] if isinstance(model, PARegressor) else Y3
-    here = clone(model).fit(X, y)
-    monkeypatch.setattr(passes, "AT_ONCE", 16)
-    assert state(clone(model).fit(X, y)) == state(here)
-
-
-@pytest.mark.parametrize("y", [Y2, Y3], ids=["two", "many"])
-def test_exchanges_in_parts_give_the_same_bits(y, monkeypatch):
-    whole, calls, learn_block = KernelPAClassifier(gamma=5.0, budget=8).fit(X, y), [], budget.learn_block
-
-    def counted(start, stop, *args):
-        calls.append(stop - start)
-        return learn_block(start, stop, *args)
-
-    monkeypatch.setattr(budget, "AT_ONCE", 3 * 8**2)
-    monkeypatch.setattr(budget, "learn_block", counted)
-    in_parts = KernelPAClassifier(gamma=5.0, budget=8).fit(X, y)
-    assert state(in_parts) == state(whole)
-    assert len(calls) > 15 and max(calls[2:]) == 3
-
-
 def test_a_trace_in_slices_is_the_same(monkeypatch):
     traces = np.zeros((2, 60, 4))
     PAClassifier()._fit_traced(X, Y2, traces[0])
@@ -178,19 +140,3 @@ def test_slices_are_short_and_whole():
         assert max(part.stop - part.start for part in parts) <= max(whole, rows.AT_ONCE // (500 * times))
     gram = rows.GramRows(np.eye(3), np.zeros((3, 1)))
     assert rows.slices(gram, 3, 10**9) == [slice(0, 3)]
-
-
-def test_matrices_are_worked_on_in_parts_of_the_same_bits(monkeypatch):
-    A = RNG.normal(size=(100, 70))
-    K = A @ A.T  # of rank 70
-
-    def results():
-        factor, keep = expansion.pivoted_cholesky(K, 1e-9)
-        return factor, keep, expansion.invert_lower(factor), expansion.multiply_transposed(A, K)
-
-    parts = results()
-    monkeypatch.setattr(expansion, "ROWS_A_CALL", 1000)
-    assert all(np.array_equal(a, b) for a, b in zip(parts, results(), strict=True))
-    assert len(parts[1]) == 70
-    np.testing.assert_allclose(parts[3], A.T @ K)
-    np.testing.assert_allclose(parts[2] @ parts[0], np.eye(70), atol=1e-9)

@@ -19,7 +19,7 @@ from oracles import (
     pa_multiclass,
     pa_regression,
 )
-from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, plain
+from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, expansion, plain
 from pa_lab.budget import DEPENDENT, POLICIES
 from pa_lab.kernel import cluster_means
 from pa_lab.kernels import BLOCK, KINDS
@@ -29,7 +29,6 @@ KERNELS = {
     "poly": {"gamma": 0.3, "degree": 3, "coef0": 1.0},
     "rbf": {"gamma": 0.7},
     "laplacian": {"gamma": 0.4},
-    "sigmoid": {"gamma": 0.2, "coef0": 0.1},
 }
 SOLVED = ("removal", "nearest", "projection")
 
@@ -430,3 +429,12 @@ def test_units_of_the_targets_change_nothing_within_a_budget(policy, variant):
     model = KernelPARegressor(variant, epsilon=0.0, gamma=2.0, budget=15, budget_policy=policy)
     large, small = (model.fit(X, np.sin(X[:, 0]) * unit).predict(X) for unit in (1.0, 2.0**-40))
     assert large.any() and np.array_equal(small, large * 2.0**-40)
+
+
+def test_a_matrix_is_factorized_and_inverted():
+    A = np.random.default_rng(0).normal(size=(100, 70))
+    factor, keep = expansion.pivoted_cholesky(A @ A.T, 1e-9)
+    assert len(keep) == 70
+    np.testing.assert_allclose(factor @ factor.T, (A @ A.T)[np.ix_(keep, keep)])
+    np.testing.assert_allclose(expansion.invert_lower(factor) @ factor, np.eye(70), atol=1e-9)
+    np.testing.assert_allclose(expansion.multiply_transposed(A, A @ A.T), A.T @ A @ A.T)

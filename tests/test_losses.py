@@ -1,10 +1,13 @@
-"""Nothing is lost without a word: weights that do nothing, rules that stop asking, targets in large units, mixing."""
+"""Nothing is lost without a word: weights that do nothing, rules that stop asking, targets in large units."""
+
+import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
+from sklearn.model_selection import cross_val_score
 
 from pa_lab import KernelPAClassifier, PAClassifier, PARegressor, plain
-from pa_lab.mixing import mix
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2000, 30))
@@ -12,16 +15,20 @@ Y = np.where(X[:, 0] + RNG.standard_normal(2000) > 2.0, 1, 0)
 GIVEN = [{"class_weight": {0: 1, 1: 50}}, {"class_weight": "balanced"}, {"sample_weight": 1.0 + 49.0 * Y}]
 
 
-def fitted(C=1.0, sample_weight=None, **options):
-    return PAClassifier(C=C, **options).fit(X, Y, sample_weight=sample_weight)
+def fitted(C=1.0, sample_weight=None, rows=slice(None), **options):
+    return PAClassifier(C=C, **options).fit(X[rows], Y[rows], sample_weight=sample_weight)
 
 
 @pytest.mark.parametrize("given", GIVEN, ids=["dict", "balanced", "rows"])
 def test_weights_that_shortened_no_step_are_told_of(given):
-    with pytest.warns(UserWarning, match=r"factors on C=1, which shortened \d+ of \d+ steps .* cost=.*smaller C"):
+    with pytest.warns(UserWarning, match="factors on C=1, which shortened hardly .* cost=.*smaller C") as said:
         fitted(**given)
-    model = fitted(C=0.005, **given)  # here they act, and nothing is said
-    assert model.n_capped_ > 0.1 * model.n_updates_
+    begin = float(str(said[0].message).split("below about ")[1].rstrip("."))
+    for C in (begin, 0.005):  # here they act, and nothing is said
+        model = fitted(C=C, **given)
+        assert model.n_capped_ > 0.1 * model.n_updates_
+    model = fitted(C=10 * begin)
+    assert model.n_capped_ < 0.01 * model.n_updates_
 
 
 def test_a_stream_with_idle_weights_is_told_once():
@@ -30,6 +37,20 @@ def test_a_stream_with_idle_weights_is_told_once():
         for start in range(0, 2000, 10):
             model.partial_fit(X[start : start + 10], Y[start : start + 10], classes=[0, 1])
     assert len(said) == 1 and said[0].filename == __file__
+
+
+def test_what_is_lost_in_each_fit_of_a_loop_has_the_same_text():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for part in np.split(np.arange(2000), 5):
+            fitted(class_weight={1: 50, 0: 1}, rows=part)
+    assert len(said) == 5 and len({str(each.message) for each in said}) == 1
+
+
+def test_a_warning_from_cross_validation_points_at_the_line_that_called_it():
+    with pytest.warns(UserWarning, match="next to nothing") as said:
+        cross_val_score(PAClassifier(class_weight={1: 50, 0: 1}), X, Y)
+    assert {each.filename for each in said} == {__file__}
 
 
 @pytest.mark.parametrize("variant", ["PA-I", "PA-II", "PALS"])
@@ -99,7 +120,7 @@ def test_a_cost_acts_at_the_default_C_where_weights_do_not():
 @pytest.mark.parametrize("ask", ["fit", "partial_fit", "should_query"])
 def test_a_frozen_threshold_is_told_of(ask):
     model = PAClassifier(query="threshold", delta=0.01, intercept_scaling=10.0, random_state=0)
-    with pytest.warns(UserWarning, match=r"query='threshold' with delta=0.01 asked for \d of \d+ labels"):
+    with pytest.warns(UserWarning, match="query='threshold' with delta=0.01 asked for hardly a label"):
         if ask == "fit":
             model.fit(X, Y)
         for x, y in zip(X[:, None], Y, strict=True):
@@ -123,33 +144,46 @@ def test_a_label_budget_without_a_query_means_the_first_rows():
     np.testing.assert_array_equal(fitted(label_budget=50).coef_, first.coef_)
 
 
-# ---------------------------------------------------------------- regression and mixing
+# ---------------------------------------------------------------- regression
+
+
+LARGE = "C=1 shortened .* no better than a constant. C and epsilon are in units of y"
 
 
 def test_targets_in_large_units_are_told_of():
     y = 200_000 + 70_000 * X[:, 0]
-    with pytest.warns(UserWarning, match="C=1 shortened .* no better than a constant. C and epsilon are in units of y"):
+    with pytest.warns(UserWarning, match=LARGE):
         assert PARegressor().fit(X, y).score(X, y) < 0
     assert PARegressor().fit(X, (y - y.mean()) / y.std()).score(X, (y - y.mean()) / y.std()) > 0.9
     assert PARegressor(C=1e5, epsilon=1e3).fit(X, y).score(X, y) > 0.9
 
 
-def test_mixing_shuffles_where_the_model_does():
-    order = np.argsort(Y, kind="stable")
-    blocks = [(X[order], Y[order])] * 2
-
-    def mixed(shuffle):
-        return mix(PAClassifier(shuffle=shuffle, random_state=0), blocks, rounds=2).coef_
-
-    assert (mixed(True) != mixed(False)).any()
-    np.testing.assert_array_equal(mixed(True), mixed(True))
+def streamed(model, y, size):
+    for start in range(0, 2000, size):
+        model.partial_fit(X[start : start + size], y[start : start + size])
 
 
-def test_mixing_refuses_passes_that_it_would_not_make():
-    with pytest.raises(
-        ValueError, match="mix makes rounds=3 passes over each block: pass a model with max_iter=1, not 5"
-    ):
-        mix(PAClassifier(max_iter=5), [(X, Y)])
+@pytest.mark.parametrize("size", [1, 700])
+def test_a_stream_of_targets_in_large_units_is_told_of_once(size):
+    y = 200_000 + 70_000 * X[:, 0]
+    with pytest.warns(UserWarning, match=LARGE) as said:
+        streamed(PARegressor(), y, size)
+    assert len(said) == 1 and said[0].filename == __file__
+    for model in (PARegressor(C=1e5, epsilon=1e3), PARegressor(C=0.001)):  # these learn, and nothing is said
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            streamed(model, y if model.C > 1 else X[:, 0], size)
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_columns_of_very_unlike_scale_are_told_of_once(learn):
+    with pytest.warns(UserWarning, match="a column of X is more than 100 times as large as half of the others") as said:
+        model = getattr(PARegressor(), learn)(X * np.r_[1000.0, np.ones(29)], X[:, 1])
+        model.partial_fit(X * np.r_[1000.0, np.ones(29)], X[:, 1])
+    assert len(said) == 1 and said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(PARegressor(), learn)(X * np.r_[10.0, 0.0, np.ones(28)], X[:, 1])
 
 
 # ---------------------------------------------------------------- smaller
@@ -181,3 +215,25 @@ def test_the_old_name_leads_to_the_old_class():
 def test_rows_of_text_are_refused_with_a_way_out(form):
     with pytest.raises(ValueError, match=r"X holds text \('abc'\).*let the kernel look them up"):
         KernelPAClassifier(kernel=lambda a, b: a @ b.T).fit(form(["abc", "b"]), [0, 1])
+
+
+def test_averaged_prediction_of_a_short_sparse_row_works_out_the_mean_of_its_features_only():
+    width = 2**18
+    rows = scipy.sparse.random_array((200, width), density=20 / width, format="csr", rng=1)
+    model = PAClassifier(average=True).fit(rows, Y[:200])
+    whole = model._scores(rows, model._shown_weights())[:, 0]
+    model._shown_weights = None  # what works out all of it
+    np.testing.assert_array_equal([model.decision_function(rows[i : i + 1])[0] for i in range(200)], whole)
+
+
+def test_the_hint_at_balanced_costs_is_what_balanced_weights_are():
+    with pytest.raises(ValueError, match=r"dict\(zip\(names, counts.max\(\) / counts\)\)") as error:
+        fitted(cost="balanced")
+    names, counts = np.unique(Y, return_counts=True)
+    assert "names, counts = np.unique(y, return_counts=True)" in str(error.value)
+    assert fitted(cost=dict(zip(names, counts.max() / counts, strict=True))).n_updates_ > 0
+
+
+def test_rows_that_are_dictionaries_are_told_of_before_missing_classes():
+    with pytest.raises(TypeError, match="X holds dictionaries"):
+        PAClassifier().partial_fit([{"a": 1.0}], [1])

@@ -93,7 +93,7 @@ def test_twine_accepts_the_wheel(wheel):
 
 def test_the_learners_alone_fit_and_say_in_one_sentence_what_the_study_needs(target, tmp_path):
     (said,) = run_fresh("base", target, tmp_path)
-    assert "pip install 'pa-lab[study]'" in said
+    assert "in a clone of the project  pip install '.[study]'" in said
     assert all(name in said for name in STUDY)
 
 

@@ -53,6 +53,14 @@ def test_without_numba_the_results_are_the_same(tmp_path, blocked):
         np.testing.assert_allclose(plain[name], compiled[name], rtol=single, atol=single, err_msg=name)
 
 
+def test_the_warning_points_at_the_import(tmp_path, blocked):
+    (tmp_path / "mine.py").write_text("import numpy\n\nfrom pa_lab import PAClassifier\n")
+    run = subprocess.run(
+        [sys.executable, tmp_path / "mine.py"], env=blocked, capture_output=True, text=True, check=True
+    )
+    assert f"{tmp_path / 'mine.py'}:3: RuntimeWarning: numba cannot" in run.stderr
+
+
 def test_a_sample_of_the_tests_passes_without_numba(blocked):
     sample = ["test_growing_classes.py", "test_losses.py", "test_plain.py"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "filterwarnings=default"]

@@ -32,12 +32,11 @@ def labels_of_longer_rows():
     )
     yield "more", "Are the scores smaller? Write down the score after one step of PA."
     yield "fewer", "Are the scores larger? Write down the score after one step of PA."
-    yield "all", "Only rows with a score of 0 are always asked for."
 
 
 def draw_labels(rng):
     """Draw values of paid labels, and the probabilities of asking for them."""
-    return rng.integers(0, 2, 20), rng.uniform(0.1, 1, 20)
+    return rng.uniform(0, 1, 20), rng.uniform(0.1, 1, 20)
 
 
 @exercise("4.3", inputs=draw_labels)
@@ -56,9 +55,13 @@ def weighted_share():
     def upside_down(values, probability):
         return np.sum(values * probability) / np.sum(probability)
 
+    def of_ones(values, probability):
+        return np.sum((values > 0) / probability) / np.sum(1 / probability)
+
     yield solution, "Each label stands for one over its probability of rows."
     yield plain_mean, "Uncertain rows were preferred: each counts for too much here."
     yield by_labels, "Divide by the number of rows that the labels stand for."
+    yield of_ones, "That is right for values of 0 and 1 only."
     yield upside_down, "A label that was unlikely to be asked for stands for many rows."
 
 
@@ -87,3 +90,38 @@ def probability_of_a_question():
     yield added, "Nine questions in ten are left to the score."
     yield signed, "The rule looks at the size of the score."
     yield by_score_alone, "Where does the tenth of the questions at random come in?"
+
+
+def draw_curve(rng):
+    """Draw budgets, values that rise with them, and a goal between."""
+    values = np.sort(rng.uniform(0.1, 0.9, 5))
+    return (
+        np.array([50, 200, 500, 5000, 50_000]),
+        values,
+        rng.uniform(values[0], values[-1]),
+    )
+
+
+@exercise("4.5", inputs=draw_curve)
+def labels_to_reach_a_goal():
+    """Read off a curve where it reaches a goal."""
+
+    def solution(labels, values, goal):
+        return np.exp(np.interp(goal, values, np.log(labels)))
+
+    def over_labels(labels, values, goal):
+        return np.interp(goal, values, labels)
+
+    def still_logarithm(labels, values, goal):
+        return np.interp(goal, values, np.log(labels))
+
+    def next_budget(labels, values, goal):
+        return labels[np.searchsorted(values, goal)]
+
+    yield (
+        solution,
+        "Over the labels themselves the lines lie lower, and would say more labels.",
+    )
+    yield over_labels, "Those are lines over the labels, not over their logarithm."
+    yield still_logarithm, "That is the logarithm of the answer."
+    yield next_budget, "That is the next budget; the goal is reached on the way to it."

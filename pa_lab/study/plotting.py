@@ -152,6 +152,7 @@ def panels(
     panel: str | None = None,
     per_row: int | None = None,
     height: float = 2.8,
+    width: float = WIDTH,
     **axis,
 ) -> tuple[Figure, np.ndarray]:
     """Draw panels side by side, each with a marked line per group, and return the figure and its axes.
@@ -173,7 +174,7 @@ def panels(
         The column with the titles of the panels, which then share the y axis.
     per_row : int, optional
         Panels in a row; all of them by default.
-    height : float, default=2.8
+    height, width : float, default=2.8 and 6.3
         Of the figure, in inches.
     **axis
         Settings of all axes, such as ``xscale="log"``.
@@ -189,7 +190,7 @@ def panels(
     columns = y if isinstance(y, dict) else {y: y}
     parts = [("", frame)] if panel is None else list(frame.groupby(panel, sort=False))
     cells = [(str(title), part, column) for title, part in parts for column in columns]
-    fig, axes = _side_by_side(len(cells), per_row, height, sharex="col", sharey=panel is not None)
+    fig, axes = _side_by_side(len(cells), per_row, (width, height), sharex="col", sharey=panel is not None)
     for ax, (title, part, column) in zip(axes, cells, strict=True):
         band = {"low": f"{column}_low", "high": f"{column}_high"} if f"{column}_low" in part else {}
         lines_with_band(ax, part, x=x, y=column, by=by, marker=True, **band)
@@ -211,6 +212,7 @@ def intervals(
     panel: str | None = None,
     per_row: int | None = None,
     height: float = 2.8,
+    width: float = WIDTH,
     **axis,
 ) -> tuple[Figure, np.ndarray]:
     """Draw a point with its interval for each name, the first name at the top, and return the figure and its axes.
@@ -226,7 +228,7 @@ def intervals(
         The column with the titles of the panels, which share both axes.
     per_row : int, optional
         Panels in a row; all of them by default.
-    height : float, default=2.8
+    height, width : float, default=2.8 and 6.3
         Of the figure, in inches.
     **axis
         Settings of all axes, such as ``xlabel="gain in AUC"``.
@@ -243,7 +245,7 @@ def intervals(
     names = list(frame[name].unique())
     marks = [None] if by is None else list(frame[by].unique())
     looks = [_LOOK.get(mark, (CYCLE[i], "", "os^DvP<>"[i])) for i, mark in enumerate(marks)]
-    fig, axes = _side_by_side(len(parts), per_row, height, sharex=True, sharey=True)
+    fig, axes = _side_by_side(len(parts), per_row, (width, height), sharex=True, sharey=True)
     for ax, (title, part) in zip(axes, parts, strict=True):
         for i, mark in enumerate(marks):
             shown = part if mark is None else part[part[by] == mark]
@@ -261,10 +263,10 @@ def intervals(
     return fig, axes
 
 
-def _side_by_side(n, per_row, height, **share):
-    """Return a figure as wide as the report's column, and its n axes, in rows of ``per_row``."""
+def _side_by_side(n, per_row, size, **share):
+    """Return a figure of a size in inches and its n axes, in rows of ``per_row``."""
     columns = per_row or n
-    fig, axes = plt.subplots(-(-n // columns), columns, figsize=(WIDTH, height), squeeze=False, **share)
+    fig, axes = plt.subplots(-(-n // columns), columns, figsize=size, squeeze=False, **share)
     for ax in axes.flat[n:]:
         ax.remove()
     return fig, axes.ravel()[:n]

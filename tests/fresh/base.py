@@ -7,7 +7,6 @@ import numpy as np
 import pa_lab
 from pa_lab import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from pa_lab.compat import PassiveAggressiveClassifier
-from pa_lab.mixing import mix
 
 for name in ("pandas", "matplotlib", "pooch", "tqdm"):
     assert find_spec(name) is None, f"{name} was not to be found here"
@@ -19,7 +18,6 @@ for model in (PAClassifier(average=True), PAClassifier(batch_size=4), PARegresso
 assert PAClassifier(max_iter=5).fit(X, y).score(X, y) > 0.9
 assert KernelPAClassifier(gamma=0.5, max_iter=5).fit(X, y).score(X, y) > 0.9
 assert PassiveAggressiveClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
-assert mix(PAClassifier(), [(X[:30], y[:30]), (X[30:], y[30:])]).score(X, y) > 0.9
 try:
     from pa_lab import datasets  # noqa: F401
 except ImportError as error:
