@@ -8,10 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from oracles import pa_active
 from pa_lab import PAClassifier
-from pa_lab.passes import IN_ORDER, NO_TRACE, Examples, State, Way, as_loops_take, learn
-from pa_lab.queries import N_COUNTERS, NO_LIMIT, QUERIES, THRESHOLD, Asking, query_probability
-from pa_lab.rows import make_rows
-from pa_lab.rules import make_rule
+from pa_lab.queries import QUERIES, THRESHOLD, query_probability
 from pa_lab.study.experiments import trace
 
 RULES = {
@@ -36,20 +33,6 @@ def draws_of(seed, n):
     return np.random.default_rng(seed).spawn(2)[1].random(n)
 
 
-class Guarded:
-    """Labels that raise when one is read that was not asked for."""
-
-    def __init__(self, y, allowed):
-        self.y, self.allowed, self.read = y, set(allowed), []
-        self.shape = y.shape
-
-    def __getitem__(self, i):
-        if i not in self.allowed:
-            raise AssertionError(f"label {i} was read unasked")
-        self.read.append(int(i))
-        return self.y[i]
-
-
 @each_rule
 @pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II", "PALS"])
 def test_equal_to_the_plain_loop(variant, rule):
@@ -61,33 +44,6 @@ def test_equal_to_the_plain_loop(variant, rule):
     assert (model.n_queries_, model.n_updates_) == (slow["n_queries"], slow["n_updates"])
     assert model.n_mistakes_ == slow["n_mistakes_queried"]
     assert trace(model, X, 2 * y - 1)["asked"].to_numpy().nonzero()[0].tolist() == slow["queried"]
-
-
-@each_rule
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_no_label_is_read_unasked(rule, n_classes, sparse):
-    X, y = stream(80, n_classes)
-    codes = (2 * y - 1 if n_classes == 2 else y).astype(float)
-    rows = make_rows(sp.csr_array(X) if sparse else X, 1.0)
-    asking = Asking(QUERIES.index(rule["query"]), draws_of(0, 80), rule.get("delta", 1.0),
-                    rule.get("query_rate", 0.0), rule.get("label_budget", NO_LIMIT))  # fmt: skip
-
-    def run(function, labels, record):
-        W, lanes = as_loops_take(np.zeros((5, 1 if n_classes == 2 else n_classes)))
-        state = State(W, W[:0], np.zeros(N_COUNTERS, dtype=np.int64))
-        examples, way = Examples(labels, np.ones(80), IN_ORDER, record), Way(make_rule("PA-I"), asking)
-        function(rows, examples, way, state, lanes, None, None)
-        return W
-
-    record = np.zeros((80, 4))
-    expected = run(learn, codes, record)
-    asked = np.flatnonzero(~np.isnan(record[:, 1]))
-    guarded = Guarded(codes, asked)
-    np.testing.assert_allclose(run(learn.py_func, guarded, NO_TRACE), expected, atol=1e-12)
-    assert guarded.read == asked.tolist()
-    with pytest.raises(AssertionError, match="read unasked"):
-        run(learn.py_func, Guarded(codes, asked[:-1]), NO_TRACE)
 
 
 def surprise(steps, probability):

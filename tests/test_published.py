@@ -11,6 +11,7 @@ from pa_lab import PAClassifier
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = ("PA", "PA-I", "PA-II")
+PARTS = (*(f"@numba.njit\ndef {name}(" for name in ("moves_weights", "how_far", "walk")), "def fast(")
 SQUARED, LOSS, INSIDE, ORIGINAL = range(1, 5)  # changes on the road from the published rule to PA
 
 
@@ -18,7 +19,7 @@ SQUARED, LOSS, INSIDE, ORIGINAL = range(1, 5)  # changes on the road from the pu
 def fast():
     """The loop of notebook 08: ``fast(X, y, rule, C, changes, draws, w)``."""
     cells = nbformat.read(ROOT / "notebooks/08_published_tables.ipynb", 4).cells
-    sources = [cell.source for cell in cells if cell.source.startswith(("@numba.njit\ndef walk", "def fast("))]
+    sources = [cell.source for cell in cells if cell.source.startswith(PARTS)]
     names = {"np": np, "numba": numba}
     exec("\n\n".join(source.partition("\n\n\n")[0] for source in sources), names)
     return names["fast"]
