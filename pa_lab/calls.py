@@ -30,8 +30,10 @@ def warn(message, category=UserWarning):
     frame, inner = sys._getframe(1), ("pa_lab", "sklearn", "joblib", "importlib", "_frozen_importlib")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in inner:
         frame = frame.f_back
-    module, registry = frame.f_globals.get("__name__"), frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
+    place, there = (frame.f_code.co_filename, frame.f_lineno), frame.f_globals
+    warnings.warn_explicit(
+        message, category, *place, there.get("__name__", "__main__"), there.setdefault("__warningregistry__", {})
+    )
 
 
 def twin_of(learner):
