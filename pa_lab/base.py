@@ -98,12 +98,13 @@ class OnlineEstimator(BaseEstimator):
     n_queries_ = counter(N_QUERIES, "Labels asked for.")
 
     def __new__(cls, *args, **options):
-        """Make an estimator, unless it is asked for by the name that scikit-learn or river has for a rule."""
-        for name in {"loss", "mode"} & options.keys():
+        """Make an estimator, unless it is asked for by a name that scikit-learn or river has."""
+        for name in sorted({"loss", "mode", "learning_rate", "eta0", "penalty", "eps"} & options.keys()):
             raise TypeError(f"{cls.__name__} has no parameter {name}; got {options[name]!r}. variant='PA-I' is "
-                            "scikit-learn's 'hinge' or 'epsilon_insensitive' and river's mode=1, variant='PA-II' the "
-                            "squared one and mode=2; the README's table 'Coming from scikit-learn or river' has the "
-                            "other names.")  # fmt: skip
+                            "scikit-learn's 'hinge', 'epsilon_insensitive' or 'pa1' and river's mode=1, "
+                            "variant='PA-II' the squared loss, 'pa2' and mode=2; eta0 is C, eps is epsilon, and there "
+                            "is no penalty. The README's table 'Coming from scikit-learn or river' has the other "
+                            "names.")  # fmt: skip
         return super().__new__(cls)
 
     def _keep(self, arguments):
@@ -210,7 +211,7 @@ class OnlineEstimator(BaseEstimator):
         if np.isfinite(sentinel):
             return
         values = X.data if hasattr(X, "indptr") else X
-        assert_all_finite(values, input_name="X")
+        assert_all_finite(values, input_name="X", estimator_name=type(self).__name__)
         targets = "" if y is None else f" (or y: up to {abs(y).max():.3g})"
         raise ValueError(f"X holds values so large or so small (up to {abs(values).max():.3g}){targets} that norms or "
                          "weights overflow or vanish: scale the features, for example with "

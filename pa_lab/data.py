@@ -181,6 +181,9 @@ def find_classes(y):
         if whole and ((y == classes[0]) | (y == classes[1])).all():
             return np.unique(classes)
         assert_all_finite(y, input_name="y")
+    if y.dtype == object and (empty := [row for row, label in enumerate(y) if label is None]):
+        raise ValueError(f"y holds None in row {empty[0]} (from 0): leave out rows without a label; should_query says "
+                         "which of them to ask for.")  # fmt: skip
     try:
         check_classification_targets(y)
     except TypeError as error:
@@ -310,6 +313,8 @@ def did_you_mean(learner):
         if isinstance(given, str) and given not in options:
             for near in get_close_matches(_plain(given), plain, n=1):
                 return f" Did you mean {name}={plain[near]!r}?"
+            if name == "variant" and hasattr(learner, "query"):
+                return " For AROW, SCW-I and others: from pa_lab.study.baselines import online; online('AROW')."
     return ""
 
 

@@ -49,7 +49,8 @@ class KernelModel(OnlineEstimator):
 
     def _read(self, X, y, reset):
         X, y = super()._read(X, y, reset)
-        assert_all_finite(X.data if hasattr(X, "indptr") else X, input_name="X")
+        values, name = X.data if hasattr(X, "indptr") else X, type(self).__name__
+        assert_all_finite(values, input_name="X", estimator_name=name)
         if self.kernel == "precomputed":
             if not reset or not X.shape[0] == X.shape[1] or hasattr(X, "indptr"):
                 raise ValueError("kernel='precomputed' needs the square matrix of kernel values of all rows, dense, "
