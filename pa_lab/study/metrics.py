@@ -121,13 +121,14 @@ def recall_of_alarms(y: np.ndarray, decision: np.ndarray, alarms: int = 2, windo
     return float(found / np.count_nonzero(y > 0))
 
 
-def best_threshold(y: np.ndarray, decision: np.ndarray) -> float:
-    """Return the threshold with the highest F1 on these rows, half-way between two neighbouring scores.
+def best_threshold(y: np.ndarray, decision: np.ndarray, measure: str = "f1") -> float:
+    """Return the threshold with the best value on these rows, half-way between two neighbouring scores.
 
     Parameters
     ----------
     y, decision : arrays of shape (n,)
         As for `measures`.
+    measure : {"f1", "balanced_accuracy"}, default="f1"
 
     Examples
     --------
@@ -135,8 +136,10 @@ def best_threshold(y: np.ndarray, decision: np.ndarray) -> float:
     0.75
     """
     ranks = _rank_positives(y, decision)
-    f1 = 2 * ranks.tps / (ranks.tps + ranks.fps + len(ranks.positive))
-    lowest = ranks.positive[np.argmax(f1)]  # of the values to predict +1 for
+    n_positive, n_negative = len(ranks.positive), len(ranks.negative)
+    f1 = 2 * ranks.tps / (ranks.tps + ranks.fps + n_positive)
+    value = f1 if measure == "f1" else ranks.tps / n_positive - ranks.fps / n_negative
+    lowest = ranks.positive[np.argmax(value)]  # of the values to predict +1 for
     decision = np.asarray(decision, dtype=float)
     below = decision[decision < lowest]
     if not len(below):
