@@ -85,6 +85,7 @@ def test_code_on_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
         model, share = names["model"], names["share"]
         assert model.n_queries_ == len(model.paid_labels_.row) == 198 and model.score(X, Y) > 0.9
         assert share.low <= np.mean(Y == 1) <= share.high and names["changed"] == 0
+        assert names["final"].score(X, Y) > 0.9
         assert np.mean((model.decision_function(X) >= names["cut"]) == (Y > 0)) > 0.9
 
 
@@ -96,10 +97,16 @@ def test_the_numbers_on_rare_classes_are_those_of_the_campaign():
     for rows in ("ijcnn1, test drive", "ijcnn1, training drive", "newswire"):
         for measure, name in (("f1", "F1"), ("balanced_accuracy", "balanced accuracy")):
             values = mean.loc["C and factor", rows, measure]
-            cells = " | ".join(f"{values[way]:.3f}" for way in ("none", "price", "cost"))
+            cells = " | ".join(f"{values[way]:.3f}" for way in ("none", "price", "cost", "threshold"))
             assert f"| {rows} | {name} | {cells} |" in page
     untuned = mean.loc["factor", "ijcnn1, test drive", "f1"]
     assert untuned["none"] == untuned["price"] and f"{untuned['none']:.3f} to {untuned['cost']:.3f}" in page
+    ranked = mean.loc["C and factor", :, "average_precision"]
+    assert (ranked.loc[["ijcnn1, test drive", "ijcnn1, training drive"]].std(axis=1) < 0.002).all()
+    assert f"raised it from {ranked['none']['newswire']:.3f} to {ranked['cost']['newswire']:.3f}" in page
+    assert (mean.loc["factor", "newswire"].drop("average_precision").idxmax(axis=1) == "threshold").all()
+    last = runs[~runs["average"] & (runs["tuned"] == "C and factor") & (runs["measure"] == "f1")]
+    assert (last.pivot_table("value", "rows", "way").idxmax(axis=1) == "threshold").all()
 
 
 def test_the_table_on_learners_for_chosen_labels_is_that_of_the_campaign():
@@ -143,7 +150,8 @@ def test_the_guide_on_rare_and_late_labels_runs_as_it_stands_and_ranks_as_stored
     printed = [f"{float(number):.3f}" for number in re.findall(r"0\.\d{4,}", capsys.readouterr().out)]
     assert float(printed[0]) == pytest.approx(stored["snippet"], abs=5e-4) and stored["snippet"] > stored["sgd"]
     page = (DOCS / "guide" / "streams.md").read_text()
-    assert len(printed) == 6 and set(printed) <= set(re.findall(r"0\.\d{3}", "".join(re.findall("#.*", page))))
+    assert f"# {names['used']} of {len(names['y'][names['late']])}" in page and names["alarm"][names["late"]].mean() < 0.02
+    assert len(printed) == 7 and set(printed) <= set(re.findall(r"0\.\d{3}", "".join(re.findall("#.*", page))))
     assert f"has {stored['sgd']:.3f} on this stream" in page
 
 

@@ -43,12 +43,12 @@ def test_scores_equal_scikit_learns_with_ties_and_at_any_threshold(pairs, thresh
 
 
 @settings(max_examples=80, deadline=None)
-@given(labelled_scores)
-def test_no_threshold_beats_the_best_one(pairs):
+@given(labelled_scores, st.sampled_from(["f1", "balanced_accuracy"]))
+def test_no_threshold_beats_the_best_one(pairs, measure):
     y = np.array([1 if label else -1 for label, _ in pairs])
     decision = np.array([float(score) for _, score in pairs])
-    best = measures(y, decision, best_threshold(y, decision))["f1"]
-    assert best == pytest.approx(max(measures(y, decision, cut)["f1"] for cut in np.arange(-5, 5, 0.5)))
+    best = measures(y, decision, best_threshold(y, decision, measure))[measure]
+    assert best == pytest.approx(max(measures(y, decision, cut)[measure] for cut in np.arange(-5, 4.75, 0.5)))
 
 
 def test_a_threshold_fits_between_neighbouring_numbers():
