@@ -14,7 +14,8 @@ fit_intercept : bool, default=True
     Learn an intercept, as a weight on a constant feature.
 intercept_scaling : float > 0, default=1.0
     Value of that constant feature. On rows of length 1, such as TF-IDF, a constant of 1 is as large as the whole
-    row and takes half of every step; a smaller one, for example 0.1, leaves the step to the words.
+    row and takes half of every step; a smaller one, for example 0.1, leaves the step to the words. Where labels are
+    few or a class is rare, 1 may rank better.
 average : bool, default=False
     Predict with the mean of the weights after each example instead of the last weights; not with ``budget``.
 half_life : float > 0 or None, default=None

@@ -128,6 +128,15 @@ def test_weights_that_are_taken_over_predict_and_learn_as_before():
     np.testing.assert_allclose(names["model"].coef_, old.coef_, rtol=1e-9, atol=1e-12)
 
 
+def test_an_sgd_classifier_with_the_step_of_pa_is_the_same_model_and_can_be_taken_over():
+    old = sklearn.linear_model.SGDClassifier(penalty=None, learning_rate="pa1", eta0=0.1, random_state=0).fit(X, Y)
+    same = PassiveAggressiveClassifier(C=0.1, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(same.coef_, old.coef_)
+    (code,) = (code for code in code_of(DOCS / "moving.md") if "old.coef_" in code)
+    exec(code.replace("old.C", "old.eta0"), names := {"X": X, "y": Y, "old": old, "PAClassifier": PAClassifier})
+    np.testing.assert_array_equal(names["model"].predict(X), old.predict(X))
+
+
 def test_the_newswire_example_of_the_readme_runs_as_it_stands(tmp_path):
     (code,) = (code for code in code_of(ROOT / "README.md") if "reuters21578" in code)
     assert len(code.splitlines()) <= 12
@@ -150,7 +159,9 @@ def test_the_guide_on_rare_and_late_labels_runs_as_it_stands_and_ranks_as_stored
     printed = [f"{float(number):.3f}" for number in re.findall(r"0\.\d{4,}", capsys.readouterr().out)]
     assert float(printed[0]) == pytest.approx(stored["snippet"], abs=5e-4) and stored["snippet"] > stored["sgd"]
     page = (DOCS / "guide" / "streams.md").read_text()
-    assert f"# {names['used']} of {len(names['y'][names['late']])}" in page and names["alarm"][names["late"]].mean() < 0.02
+    assert (
+        f"# {names['used']} of {len(names['y'][names['late']])}" in page and names["alarm"][names["late"]].mean() < 0.02
+    )
     assert len(printed) == 7 and set(printed) <= set(re.findall(r"0\.\d{3}", "".join(re.findall("#.*", page))))
     assert f"has {stored['sgd']:.3f} on this stream" in page
 
