@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.linear_model
 from scipy.sparse import csr_array
@@ -19,7 +20,7 @@ from scipy.sparse import csr_array
 import pa_lab
 from pa_lab import PAClassifier
 from pa_lab.compat import PassiveAggressiveClassifier, PassiveAggressiveRegressor
-from pa_lab.study import store
+from pa_lab.study import newswire, store
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -36,6 +37,10 @@ def broken_links(folder):
 
 def code_of(path):
     return re.findall(r"```python\n(.*?)```", path.read_text(), flags=re.S)
+
+
+def one_line(page):
+    return " ".join((DOCS / page).read_text().split())
 
 
 X = np.random.default_rng(0).standard_normal((700, 4))
@@ -107,6 +112,17 @@ def test_the_numbers_on_rare_classes_are_those_of_the_campaign():
     assert (mean.loc["factor", "newswire"].drop("average_precision").idxmax(axis=1) == "threshold").all()
     last = runs[~runs["average"] & (runs["tuned"] == "C and factor") & (runs["measure"] == "f1")]
     assert (last.pivot_table("value", "rows", "way").idxmax(axis=1) == "threshold").all()
+
+
+def test_what_the_page_on_moving_says_of_a_small_constant_is_stored():
+    rows = pd.DataFrame(json.loads((ROOT / "report/results/09_real_streams.json").read_text())["values"]["ninety"])
+    means = rows.groupby([rows["topic"].isin(newswire.TOP_TEN), "constant"])[["f1", "average_precision"]].mean()
+    assert (means.loc[(True, 0.1)] > means.loc[(True, 1.0)]).all() and len(rows) == 180
+    (f1, ranked), (f1_of_1, ranked_of_1) = means.loc[(False, 0.1)], means.loc[(False, 1.0)]
+    said = f"from {ranked_of_1:.3f} to {ranked:.3f}"
+    assert f1 > f1_of_1 and f"raised F1 at the threshold 0, and lowered the average precision {said}" in one_line(
+        "moving.md"
+    )
 
 
 def test_the_table_on_learners_for_chosen_labels_is_that_of_the_campaign():
