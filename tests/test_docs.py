@@ -74,7 +74,7 @@ GIVEN = {
 def test_code_on_a_page_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (path,) = DOCS.rglob(f"{page}.md") if page != "index" else [DOCS / "index.md"]
-    given = {"np": np, "X": X, "y": Y, "texts": TEXTS, "labels": ["grain", "bank"] * 10} | GIVEN[page]
+    given = {"X": X, "y": Y, "texts": TEXTS, "labels": ["grain", "bank"] * 10} | GIVEN[page]
     given["old"] = PassiveAggressiveClassifier(C=0.1, random_state=0).fit(X, Y)
     names = {}
     for code in code_of(path):
