@@ -221,7 +221,7 @@ class OnlineEstimator(BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Learn from scratch (or on, with ``warm_start``) in up to ``max_iter`` passes.
 
         Parameters

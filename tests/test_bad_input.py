@@ -106,6 +106,7 @@ CASES = {
     "cost shape": (new(cost=[1, 2]), ["cost must be a dictionary", "(2, 2)", "got shape (2,)"]),
     "cost 0": (new(cost={1: 0.0}), ["cost must hold finite numbers above 0; got 0"]),
     "cost of ovr": (new(cost={1: 2}, multi_class="ovr"), ["cost", "multi_class='direct'"]),
+    "no labels": (lambda: PAClassifier().fit(X), ["requires y to be passed"]),
     "complex weights": (lambda: PAClassifier().fit(X, Y, [1j, 1, 1]), ["sample_weight must hold numbers; got 1j"]),
     # rows
     "dictionaries": (lambda: fitted().predict([{"a": 1.0}]), ["X holds dictionaries", "FeatureHasher"], TypeError),

@@ -208,10 +208,18 @@ def test_the_first_step_of_arow_is_that_of_pa2():
     np.testing.assert_allclose(ours.coef_, theirs.coef_)
 
 
-@pytest.mark.parametrize(("settings", "y"), [({"rule": "pegasos"}, [1, -1]), ({"C": 0.0}, [1, -1]), ({}, [1, 1])])
-def test_bad_input_is_named(settings, y):
-    with pytest.raises(ValueError, match="rule must be one of"):
-        OnlineClassifier(**settings).fit(np.eye(2), y)
+@pytest.mark.parametrize(
+    ("settings", "y", "said"),
+    [
+        ({"rule": "pegasos"}, [1, -1, 1], "rule must be one of"),
+        ({"C": 0.0}, [1, -1, 1], "rule must be one of"),
+        ({"rule": "AROW"}, [1, 2, 3], "^AROW is for two classes, these labels have 3"),
+        ({}, [1, 1, 1], "^perceptron is for two classes, these labels have 1"),
+    ],
+)
+def test_bad_input_is_named(settings, y, said):
+    with pytest.raises(ValueError, match=said):
+        OnlineClassifier(**settings).fit(np.eye(3), y)
 
 
 def test_unknown_labels_and_other_widths_are_refused():

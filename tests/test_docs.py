@@ -180,6 +180,13 @@ def test_the_guide_on_rare_and_late_labels_runs_as_it_stands_and_ranks_as_stored
     )
     assert len(printed) == 7 and set(printed) <= set(re.findall(r"0\.\d{3}", "".join(re.findall("#.*", page))))
     assert f"has {stored['sgd']:.3f} on this stream" in page
+    (loop,) = (code for code in code_of(DOCS / "guide" / "streams.md") if "used += alarm" in code)
+    many = np.convolve(names["alarm"][names["late"]], np.ones(100), "valid") > 2
+    strict = re.search(r"`(scores\[row\] > threshold and .*)`", page)[1]
+    exec(re.sub(r"alarm\[row\] = .*", f"alarm[row] = {strict}", loop), names)
+    alarm, found = names["alarm"][names["late"]], names["y"][names["late"]] > 0
+    assert np.convolve(alarm, np.ones(100), "valid").max() == 2
+    assert f"{many.mean():.0%}".replace("%", " %") in page and f"finds {alarm[found].mean():.3f} of" in page
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "CSR"])

@@ -155,9 +155,11 @@ class OnlineClassifier(LinearClassifierMixin, BaseEstimator):
         return self._learn(X, y, classes, starts)
 
     def _learn(self, X, y, classes, starts):
-        if self.rule not in RULES or not self.C > 0 or len(classes) != 2:
-            raise ValueError(f"rule must be one of {RULES}, C be > 0 and the labels be two; "
-                             f"got {self.rule!r}, {self.C!r} and {classes!r}.")  # fmt: skip
+        if self.rule not in RULES or not self.C > 0:
+            raise ValueError(f"rule must be one of {RULES} and C be > 0; got {self.rule!r} and {self.C!r}.")
+        if len(classes) != 2:
+            raise ValueError(f"{self.rule} is for two classes, these labels have {len(classes)}; for more take "
+                             "sklearn.multiclass.OneVsRestClassifier(model).")  # fmt: skip
         if self.covariance not in ("diagonal", "full") or not 0 < self.eta <= 1:
             raise ValueError(f'covariance must be "diagonal" or "full", and eta above 0 and at most 1; '
                              f"got {self.covariance!r} and {self.eta!r}.")  # fmt: skip
