@@ -35,6 +35,7 @@ def area_below_one_corner():
     """Compute the AUC of hard labels."""
     yield (0.6 + 0.96) / 2, "It is the balanced accuracy, at the one threshold used."
     yield 0.6 * 0.96, "Draw the corner: the area below is a sum."
+    yield 78.0, "That is in points of a hundred; give a share of 1."
     yield 0.96, "That is one minus the false alarms; the misfires found count too."
 
 
@@ -73,8 +74,11 @@ def two_rules():
 
     slow_rule, fast_rule = learnt(~fast), learnt(fast)
     each = np.where(fast_test, fast_rule, slow_rule)
-    yield auc(each), "Two straight rules rank better than any one of them can."
-    yield auc(learnt(fast | ~fast)), "That is the one rule for all rows."
+    yield auc(each), "Two straight rules rank better than the one rule for all rows."
+    one = auc(learnt(fast | ~fast))
+    yield one, "That is the one rule for all rows."
+    share = (auc(each) - one) / (1 - one)
+    yield share, "That is the share they win back. Give the AUC they have."
     yield auc(slow_rule), "That is the rule of the slow rows, on all test rows."
     yield auc(fast_rule), "That is the rule of the fast rows, on all test rows."
     both = (auc(each, fast_test) + auc(each, ~fast_test)) / 2

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.svm import SVC
 
@@ -19,14 +20,15 @@ Models, Options = dict[str, BaseEstimator], dict[str, list[dict]]
 
 
 def fitted(model: BaseEstimator, setting: dict, X: np.ndarray, y: np.ndarray) -> BaseEstimator:
-    """Return a clone of a model with other parameters, fitted. Fits of LIBSVM are kept between runs.
+    """Return a clone of a model with other parameters, fitted. Fits of LIBSVM to dense rows are kept between runs.
 
     >>> from pa_lab import PAClassifier
     >>> fitted(PAClassifier(), {"C": 0.5}, [[1.0], [-1.0]], [1, -1]).C
     0.5
     """
     model = clone(model).set_params(**setting)
-    return cached_fit(model, X, y)[0] if isinstance(model, SVC) else model.fit(X, y)
+    keep = isinstance(model, SVC) and not issparse(X)
+    return cached_fit(model, X, y)[0] if keep else model.fit(X, y)
 
 
 def measured(model: BaseEstimator, learn: Part, choose: Part) -> dict[str, float]:
