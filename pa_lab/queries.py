@@ -107,8 +107,8 @@ def steered(left, rows_left, rate, memory, size):
 
     It is 1 where no fewer labels are left than rows. Else nine tenths of it are ``delta / (delta + size)``, with delta
     such that the expected number of questions in the last `WINDOW` rows would have been what the rate allows; it is
-    solved for again `EVERY` rows. One tenth is the rate itself, so that no row is left out for good. Before any update
-    (``size`` is NaN then) and for the first `EVERY` rows after it, the probability is the rate.
+    solved for again `EVERY` rows. One tenth is the rate itself, so that no row is left out for good. For the first
+    `EVERY` scores, and for a row of which the weights say nothing (``size`` is NaN then), the probability is the rate.
 
     >>> steered(1, 4, 0.0, np.zeros(2 + WINDOW), np.nan), steered(2, 2, 0.0, np.zeros(2 + WINDOW), 9.0)
     (0.25, 1.0)
@@ -123,7 +123,7 @@ def steered(left, rows_left, rate, memory, size):
             memory[0] = solve_delta(memory[0], min(rate, 1.0), memory[2 : 2 + min(noted + 1, WINDOW)])
     if rate >= 1.0:
         return 1.0
-    if memory[1] < EVERY:
+    if size != size or memory[1] < EVERY:
         return rate
     return (1.0 - MIXED) * memory[0] / (memory[0] + size) + MIXED * rate
 
@@ -158,7 +158,9 @@ def chance(query, delta, rate, budget, n_rows, memory, counts, p):
     if memory is None:
         return query_probability(query, p, delta, rate)
     rows_left = max(n_rows - counts[N_SEEN] + counts[N_FREE] + 1, 1) if n_rows > 0 else 0
-    return steered(budget - counts[N_QUERIES], rows_left, rate, memory, abs(p) if counts[N_UPDATES] > 0 else np.nan)
+    # A score of exactly 0 is that of a row none of whose features has a weight yet. No delta could make it less urgent
+    # than certain, and labels come late: many such rows would be asked for before the first of them is learnt.
+    return steered(budget - counts[N_QUERIES], rows_left, rate, memory, abs(p) if p != 0.0 else np.nan)
 
 
 @njit(**INNER, forceinline=True)
