@@ -58,7 +58,7 @@ class KernelModel(OnlineEstimator):
             refuse_asymmetric(X, "X must be symmetric with kernel='precomputed'; X")
         return X, y
 
-    def _refuse_unless_finite(self, sentinel, X, y=None):
+    def _refuse_unless_finite(self, sentinel, X):
         if not np.isfinite(sentinel):
             raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
                              "scale the features, for example with StandardScaler.")  # fmt: skip

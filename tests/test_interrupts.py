@@ -125,9 +125,10 @@ def test_passes_in_slices_give_the_same_bits(model, y, form, monkeypatch):
 
 def test_a_trace_in_slices_is_the_same(monkeypatch):
     traces = np.zeros((2, 60, 4))
-    PAClassifier()._fit_traced(X, Y2, traces[0])
-    monkeypatch.setattr(rows, "AT_ONCE", 400)
-    PAClassifier()._fit_traced(X, Y2, traces[1])
+    model = PAClassifier()
+    for trace, at_once in zip(traces, (rows.AT_ONCE, 400), strict=True):
+        monkeypatch.setattr(rows, "AT_ONCE", at_once)
+        model._learn_passes(*model._prepare(X, Y2, None, starts=True), trace)
     assert np.array_equal(traces[0], traces[1]) and traces[1, 40:].any(axis=0).all()
 
 
