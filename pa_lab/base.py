@@ -73,9 +73,7 @@ def counter(which, text):
     """Return a property that shows one of a learner's counters."""
 
     def shown(self) -> int:
-        if self._counts is None:
-            check_is_fitted(self)
-        return int(self._counts[which])
+        return int(self._started("_counts")[which])
 
     return property(shown, doc=text)
 
@@ -141,14 +139,15 @@ class OnlineEstimator(BaseEstimator):
         """Whether the mean of the weights differs from the last ones."""
         return self.average and (self.half_life is None or self.half_life > SHORTEST)
 
-    def _started_model(self):
-        if self._model is None:
+    def _started(self, name="_model"):
+        """Return the model or the counters, or raise if there are none yet."""
+        if getattr(self, name) is None:
             check_is_fitted(self)
-        return self._model
+        return getattr(self, name)
 
     def _shown_weights(self):
         """The weights to predict with: the last, or with ``average`` their mean after each example."""
-        return self._started_model().mean(self._counts)
+        return self._started().mean(self._counts)
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
@@ -368,7 +367,7 @@ class OnlineEstimator(BaseEstimator):
 
     def _new_scores(self, X):
         """Scores of rows from outside under the weights to predict with: an array of shape (n_rows, n_outputs)."""
-        self._started_model()
+        self._started()
         scores = self._shown_scores(data.read_rows(self, X, reset=False))
         if not np.isfinite(scores).all():
             raise ValueError("X holds values so large that scores overflow: scale the features as in training.")
@@ -646,9 +645,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> model.should_query([[1.0], [2.0]]).tolist(), model.cancel_queries().should_query([[3.0]]).tolist()
         ([True, False], [True])
         """
-        check_is_fitted(self, "n_seen_")
+        self._counts = self._started("_counts").copy()
         self._questions, closed = self._questions.close(ids)
-        self._counts = self._counts.copy()
         self._counts[[N_QUERIES, N_UNANSWERED]] -= len(closed)
         return self
 

@@ -163,13 +163,13 @@ class KernelModel(OnlineEstimator):
     @before_or_after
     def support_(self) -> np.ndarray:
         """Numbers of the vectors among the rows passed to `fit` and `partial_fit`."""
-        return self._started_model().vectors.ids.copy()
+        return self._started().vectors.ids.copy()
 
     @property
     @before_or_after
     def support_vectors_(self) -> np.ndarray:
         """The vectors held, row by row."""
-        return self._started_model().vectors.rows()
+        return self._started().vectors.rows()
 
     @property
     @before_or_after

@@ -120,7 +120,7 @@ class LinearEstimator(OnlineEstimator):
 
     def _shown_scores(self, X):
         """Scores under the weights to predict with; of a mean only what short rows need is worked out."""
-        model = self._started_model()
+        model = self._started()
         X, rows = narrowed(X, model.drift.size)
         return self._scores(X, mean(model.last[rows], model.drift[rows], self._counts, model.fading))
 

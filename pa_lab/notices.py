@@ -76,9 +76,6 @@ def before_fit(learner, codes):
         return
     if not learner.shuffle:
         of_long_runs(codes, len(learner.classes_))
-    if learner.max_iter > 1 and (learner.query != "all" or learner.label_budget is not None):
-        warn(f"each of the max_iter={learner.max_iter} passes asks anew, and a label asked for again counts again: "
-             "with a query rule or a label_budget set max_iter=1.")  # fmt: skip
     idle = {"delta": (1.0, ("margin", "threshold")), "query_rate": (None, ("random",))}
     for name, (default, rules) in idle.items():
         if getattr(learner, name) != default and learner.query not in rules and learner.delta != "auto":

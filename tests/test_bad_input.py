@@ -312,12 +312,6 @@ def test_what_does_not_go_together_is_refused_in_mid_stream_too(model, change, w
         model.partial_fit(X, Y)
 
 
-@pytest.mark.parametrize("options", [{"query": "margin"}, {"label_budget": 2}], ids=str)
-def test_several_passes_that_ask_for_labels_warn(options):
-    with pytest.warns(UserWarning, match="each of the max_iter=3 passes asks anew"):
-        PAClassifier(**options, max_iter=3).fit(X, Y)
-
-
 def test_a_gamma_from_a_single_row_warns():
     with pytest.warns(UserWarning, match="gamma='scale' is taken from the first call, which has a single row"):
         KernelPAClassifier().partial_fit(X[:1], Y[:1], classes=[-1, 1])

@@ -99,7 +99,6 @@ def test_an_interrupt_at_a_line_of_a_call_changes_nothing(make, name):
 # ---------------------------------------------------------------- soon
 
 
-@pytest.mark.filterwarnings("ignore:each of the max_iter=3 passes asks anew")
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "CSR"])
 @pytest.mark.parametrize(
     ("model", "y"),
