@@ -134,6 +134,7 @@ def find_classes(y):
         whole = (np.isfinite(classes) & (classes == np.floor(classes))).all()
         if whole and ((y == classes[0]) | (y == classes[1])).all():
             return np.unique(classes)
+        assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     return np.unique(y)
 
