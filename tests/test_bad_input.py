@@ -332,7 +332,7 @@ DAMAGED = sp.csr_matrix(([1.0], [100], [0, 1, 1, 1]), shape=(3, 2))
     ids=["linear", "kernel", "kernel fit"],
 )
 def test_a_matrix_with_columns_it_does_not_have_is_refused(call):
-    with pytest.raises(ValueError, match=r"ind(ices|ex)"):
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
         call()
 
 
@@ -345,7 +345,7 @@ def test_a_matrix_with_damaged_pointers_is_refused(model, form, starts):
     """Learnt as they stand, such rows give wrong weights or end the process."""
     damaged = sp.csr_matrix(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [3.0, 0.0, 4.0]])).asformat(form)
     damaged.indptr = np.array(starts, dtype=damaged.indptr.dtype)
-    with pytest.raises(ValueError, match=r"index pointer|pointers fall|indptr"):
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
         model.fit(damaged, [0, 1, 0])
 
 
