@@ -2,7 +2,7 @@
 
 import importlib
 
-from pa_lab.compiled import arrange_cache
+from pa_lab.compiled import PACKAGE, drop_outdated
 
 __version__ = "0.2.0"
 __all__ = ["KernelPAClassifier", "KernelPARegressor", "PAClassifier", "PARegressor"]
@@ -14,7 +14,7 @@ _HOMES = {
     "PARegressor": "pa_lab.linear",
 }
 
-arrange_cache()
+drop_outdated(PACKAGE)
 
 
 def __getattr__(name):

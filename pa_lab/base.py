@@ -20,10 +20,10 @@ import threading
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from pa_lab import data, notices
 from pa_lab.calls import all_or_nothing, before_or_after
@@ -43,12 +43,12 @@ from pa_lab.queries import (
     NO_DRAWS,
     NO_LIMIT,
     QUERIES,
-    QUERY_CONSTRAINTS,
     WINDOW,
     Asking,
     PaidLabels,
     Questions,
     judge,
+    table,
 )
 from pa_lab.rules import VARIANTS, allows_slack, make_rule
 
@@ -73,9 +73,7 @@ def counter(which, text):
     """Return a property that shows one of a learner's counters."""
 
     def shown(self) -> int:
-        if self._counts is None:
-            raise not_fitted(self)
-        return int(self._counts[which])
+        return int(self._started("_counts")[which])
 
     return property(shown, doc=text)
 
@@ -96,16 +94,6 @@ class OnlineEstimator(BaseEstimator):
     n_capped_ = counter(N_CAPPED, "Updates that C shortened by more than a tenth.")
     n_mistakes_ = counter(N_MISTAKES, "Wrong predictions made before each update, among the labels read.")
     n_queries_ = counter(N_QUERIES, "Labels asked for.")
-
-    def __new__(cls, *args, **options):
-        """Make an estimator, unless it is asked for by a name that scikit-learn or river has."""
-        for name in sorted({"loss", "mode", "learning_rate", "eta0", "penalty", "eps"} & options.keys()):
-            raise TypeError(f"{cls.__name__} has no parameter {name}; got {options[name]!r}. variant='PA-I' is "
-                            "scikit-learn's 'hinge', 'epsilon_insensitive' or 'pa1' and river's mode=1, "
-                            "variant='PA-II' the squared loss, 'pa2' and mode=2; eta0 is C, eps is epsilon, and there "
-                            "is no penalty. The README's table 'Coming from scikit-learn or river' has the other "
-                            "names.")  # fmt: skip
-        return super().__new__(cls)
 
     def _keep(self, arguments):
         """Keep the arguments of ``__init__``, each under its name."""
@@ -131,7 +119,10 @@ class OnlineEstimator(BaseEstimator):
         What is held is the state of each stream, which a draw replaces, so that a call that fails leaves it as it was.
         """
         if self._streams is None:
-            order, query = as_generator(self.random_state).spawn(2)
+            seed = self.random_state
+            if isinstance(seed, np.random.RandomState):
+                seed = seed.randint(np.iinfo(np.int32).max)
+            order, query = np.random.default_rng(seed).spawn(2)
             self._streams = {"order": order.bit_generator.state, "query": query.bit_generator.state}
         stream = generator_of(self._streams[use]["bit_generator"], threading.get_ident())
         stream.bit_generator.state = self._streams[use]
@@ -148,14 +139,15 @@ class OnlineEstimator(BaseEstimator):
         """Whether the mean of the weights differs from the last ones."""
         return self.average and (self.half_life is None or self.half_life > SHORTEST)
 
-    def _started_model(self):
-        if self._model is None:
-            raise not_fitted(self)
-        return self._model
+    def _started(self, name="_model"):
+        """Return the model or the counters, or raise if there are none yet."""
+        if getattr(self, name) is None:
+            check_is_fitted(self)
+        return getattr(self, name)
 
     def _shown_weights(self):
         """The weights to predict with: the last, or with ``average`` their mean after each example."""
-        return self._started_model().mean(self._counts)
+        return self._started().mean(self._counts)
 
     def __sklearn_is_fitted__(self):
         return self._model is not None
@@ -177,51 +169,40 @@ class OnlineEstimator(BaseEstimator):
             f"batch_size={self.batch_size} with variant='PA' has no solution where the constraints of a batch "
             "contradict each other: choose variant='PA-I', 'PA-II' or 'PALS'.")  # fmt: skip
 
-    def _validate_params(self):
-        """Check the parameters; a number for ``variant`` was probably meant for ``C``."""
-        if isinstance(self.variant, Real) and not isinstance(self.variant, bool):
-            raise InvalidParameterError(
-                f"The 'variant' parameter of {type(self).__name__} comes first and must be one of "
-                f"{', '.join(map(repr, VARIANTS))}. Got {self.variant!r} instead: for the aggressiveness write "
-                f"C={self.variant!r}; help({type(self).__name__}) has the table of parameters.")  # fmt: skip
-        try:
-            super()._validate_params()
-        except InvalidParameterError as error:
-            raise InvalidParameterError(f"{error}{data.did_you_mean(self)}") from None
-        for found, sentence in self._conflicts():
-            if found:
-                raise ValueError(sentence)
-
-    def _check_changes(self):
-        """Check parameters that changed between two calls of `partial_fit`, which scikit-learn leaves to `fit`."""
+    def _check_parameters(self):
+        """Check the parameters, unless they are those that were checked last: a stream asks before each row."""
         values = parameters_of(type(self))(self)
         if self._validated is None or not all(map(operator.is_, values, self._validated)):
-            self._validate_params()
+            try:
+                self._validate_params()
+            except InvalidParameterError as error:
+                raise InvalidParameterError(f"{error}{data.did_you_mean(self)}") from None
+            for found, sentence in self._conflicts():
+                if found:
+                    raise ValueError(sentence)
             self._validated = values
 
     def _read(self, X, y, reset):
         """Rows and targets as the passes want them; a pass finds NaN and infinity in X itself."""
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        self._check_parameters()
         X = data.read_rows(self, X, reset, finite=False)
-        return X, data.read_targets(X, y, self._many_targets)
+        if reset:
+            self._begin_stream()
+        return X, data.read_targets(X, y)
 
-    def _refuse_unless_finite(self, sentinel, X, y=None):
+    def _refuse_unless_finite(self, sentinel, X):
         """Raise if a pass met numbers that it cannot compute with, and say which."""
-        if np.isfinite(sentinel):
-            return
-        values = X.data if hasattr(X, "indptr") else X
-        assert_all_finite(values, input_name="X", estimator_name=type(self).__name__)
-        targets = "" if y is None else f" (or y: up to {abs(y).max():.3g})"
-        raise ValueError(f"X holds values so large or so small (up to {abs(values).max():.3g}){targets} that norms or "
-                         "weights overflow or vanish: scale the features, for example with "
-                         "StandardScaler.")  # fmt: skip
+        if not np.isfinite(sentinel):
+            values = X.data if hasattr(X, "indptr") else X
+            assert_all_finite(values, input_name="X", estimator_name=type(self).__name__)
+            raise ValueError(f"X (or y) holds values so large or so small (X up to {abs(values).max():.3g}) that norms "
+                             "or weights overflow or vanish: scale the features, for example with "
+                             "StandardScaler.")  # fmt: skip
 
     # ---- learning
 
-    @_fit_context(prefer_skip_nested_validation=True)
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y, sample_weight=None):
         """Learn from scratch (or on, with ``warm_start``) in up to ``max_iter`` passes.
 
         Parameters
@@ -263,12 +244,6 @@ class OnlineEstimator(BaseEstimator):
                              "weight above 0.")  # fmt: skip
         notices.before_fit(self, y)
         return self._learn_passes(X, y, C)
-
-    @all_or_nothing
-    def _fit_traced(self, X, y, trace):
-        """Fit in one pass over the rows as they stand and record every step; see `pa_lab.passes.run`."""
-        self._validate_params()
-        return self._learn_passes(*self._prepare(X, y, None, starts=True), trace)
 
     def _learn_passes(self, X, y, C, trace=NO_TRACE):
         """Learn in up to ``max_iter`` passes, until the stopping rule, if there is one, says enough."""
@@ -328,7 +303,7 @@ class OnlineEstimator(BaseEstimator):
             n = len(examples.order) or len(examples.y)
             examples = examples._replace(trace=np.empty((n, NO_TRACE.shape[1])))
         sentinel, losses = self._make_pass(X, examples, way)
-        self._refuse_unless_finite(sentinel, X, examples.y if way.rule.regression else None)
+        self._refuse_unless_finite(sentinel, X)
         if pays:
             self._questions = self._questions.paid_in_pass(examples, seen)
         return losses
@@ -354,14 +329,8 @@ class OnlineEstimator(BaseEstimator):
         from sklearn.model_selection import train_test_split  # slow to import, and rarely used
 
         seed = int(self._draw("order", "integers", np.iinfo(np.int32).max))
-        try:
-            train, held_out = train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed,
-                                               stratify=y if is_classifier(self) else None)  # fmt: skip
-        except ValueError as error:
-            raise ValueError(
-                f"early_stopping cannot hold out validation_fraction={self.validation_fraction} of {n} "
-                f"rows, some of every class: {error} Give more rows or set early_stopping=False."
-            ) from error
+        train, held_out = train_test_split(np.arange(n), test_size=self.validation_fraction, random_state=seed,
+                                           stratify=y if is_classifier(self) else None)  # fmt: skip
         return np.sort(train), held_out
 
     # ---- predicting
@@ -398,7 +367,7 @@ class OnlineEstimator(BaseEstimator):
 
     def _new_scores(self, X):
         """Scores of rows from outside under the weights to predict with: an array of shape (n_rows, n_outputs)."""
-        self._started_model()
+        self._started()
         scores = self._shown_scores(data.read_rows(self, X, reset=False))
         if not np.isfinite(scores).all():
             raise ValueError("X holds values so large that scores overflow: scale the features as in training.")
@@ -411,20 +380,16 @@ class OnlineEstimator(BaseEstimator):
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """A learner of two or more classes."""
 
-    _many_targets = (
-        "For several labels a row (multilabel) wrap the model in sklearn.multiclass.OneVsRestClassifier, which trains "
-        "one copy for each label."
-    )
-
-    _parameter_constraints = (
-        SHARED_CONSTRAINTS
-        | QUERY_CONSTRAINTS
-        | {
-            "class_weight": [StrOptions({"balanced"}), dict, None],
-            "cost": [dict, "array-like", None],
-            "multi_class": [StrOptions({"direct", "ovr"})],
-        }
-    )
+    _parameter_constraints = SHARED_CONSTRAINTS | {
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cost": [dict, "array-like", None],
+        "multi_class": [StrOptions({"direct", "ovr"})],
+        "query": [StrOptions(set(QUERIES))],
+        "delta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "n_rows": [Interval(Integral, 1, None, closed="left"), None],
+        "query_rate": [Interval(Real, 0, 1, closed="both"), None],
+        "label_budget": [Interval(Integral, 0, None, closed="left"), None],
+    }
 
     def _conflicts(self):
         yield from super()._conflicts()
@@ -455,13 +420,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Rows, codes of their labels and prices ``C``, for `fit`."""
         X, y = self._read(X, y, reset=starts)
         if starts:
-            self._begin_stream()
             self._begin_classes(data.find_classes(y), "y")
         codes = data.encode(y, self.classes_)
-        C = data.price_rows(self, codes, sample_weight)
-        if starts and sample_weight is not None:
-            data.refuse_idle_classes(y, sample_weight)
-        return X, codes, C
+        return X, codes, data.price_rows(self, codes, sample_weight)
 
     def _begin_classes(self, classes, name):
         if len(classes) < 2:
@@ -512,7 +473,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> model.partial_fit([[-2.0]], ["off"]).coef_.tolist()
         [[0.4]]
         """
-        self._check_changes()
         if data.are_empty(X, y):
             return self
         X, y = self._read(X, y, reset=self._counts is None)
@@ -521,14 +481,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' is not supported for partial_fit, which does not see all "
                              "labels at once: pass a dict of weights.")  # fmt: skip
-        if self._counts is None:
-            self._begin_stream()
         if self._model is None:
             self._begin_classes(data.check_classes(classes), "classes")
         elif classes is not None and not np.array_equal(classes, self.classes_):
             self._add_classes(data.check_classes(self.classes_, classes))
-        if isinstance(asked, np.bool_):
-            asked = bool(asked)
         if asked is False and self.query != "all" and self._counts[N_UNANSWERED]:
             notices.warn(f"should_query asked for {self._counts[N_UNANSWERED]} labels that have not come yet; if these "
                          "are their rows, pass asked=True, or the query rule applies to them a second time. For labels "
@@ -642,13 +598,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> model.partial_fit([[1.0]], ["on"], classes=["off", "on"], asked=True).predict([[3.0]]).tolist()
         ['on']
         """
-        self._check_changes()
+        self._check_parameters()
         X = data.read_rows(self, X, reset=self._counts is None)
         if self._counts is None:
             self._begin_stream()
         before = self._counts
         self._counts = before.copy()
-        scores = self._judged(X)
+        if self._model is None:
+            scores = np.zeros((X.shape[0], 1))
+        else:
+            scores = self._scores(X, self._model.last)
         lead = lead_of(scores)
         chances = np.empty(len(lead))
         judge(self._asking(len(lead)), self._counts, lead, chances)
@@ -658,12 +617,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             self._questions = self._questions.ask(ids, chances[asked], lead[asked], predicted_index(scores[asked]))
         notices.of_silence(self, before)
         return (asked, ids) if return_ids else asked
-
-    def _judged(self, X):
-        """The scores by which rows are asked for, by the last weights; before the first label they are 0."""
-        if self._model is None:
-            return np.zeros((X.shape[0], 1))
-        return self._scores(X, self._model.last)
 
     def _take_answers(self, asked, y):
         """Take rows that were asked for or are free out of the counters in which the pass is to count them anew."""
@@ -692,17 +645,15 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> model.should_query([[1.0], [2.0]]).tolist(), model.cancel_queries().should_query([[3.0]]).tolist()
         ([True, False], [True])
         """
-        if self._counts is None:
-            raise not_fitted(self)
+        self._counts = self._started("_counts").copy()
         self._questions, closed = self._questions.close(ids)
-        self._counts = self._counts.copy()
         self._counts[[N_QUERIES, N_UNANSWERED]] -= len(closed)
         return self
 
     @property
     def open_queries_(self) -> np.ndarray:
         """Identifiers of the questions without an answer, in the order asked."""
-        return self._questions.open_ids()
+        return table(self._questions.open, 4)[:, 0].astype(np.int64)
 
     @property
     def paid_labels_(self) -> PaidLabels:
@@ -713,11 +664,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """A learner of real targets, with an epsilon-insensitive tube."""
 
-    _many_targets = (
-        "For several targets a row wrap the model in sklearn.multioutput.MultiOutputRegressor, which trains one copy "
-        "for each target."
-    )
-
     _parameter_constraints = SHARED_CONSTRAINTS | {"epsilon": [Interval(Real, 0, None, closed="left")]}
 
     def _way(self, asking):
@@ -727,9 +673,10 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         """Rows, targets and prices ``C``."""
         X, y = self._read(X, y, reset=starts)
         if starts:
-            self._begin_stream()
             self._begin_model(1)
-        return X, data.as_reals(y), float(self.C) * data.check_weights(sample_weight, len(y), self.variant)
+        y = data.as_numbers(y, "y")
+        assert_all_finite(y, input_name="y")
+        return X, y, float(self.C) * data.check_weights(sample_weight, len(y), self.variant)
 
     @all_or_nothing
     def partial_fit(self, X, y, sample_weight=None):
@@ -753,7 +700,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         >>> model.partial_fit([[3.0]], [4.0]).coef_.tolist()
         [1.1]
         """
-        self._check_changes()
         if data.are_empty(X, y):
             return self
         return self._learn_rows(*self._prepare(X, y, sample_weight, starts=self._model is None))
@@ -779,23 +725,6 @@ def lead_of(scores):
         return scores[:, 0]
     ordered = np.sort(scores, axis=1)
     return ordered[:, -1] - ordered[:, -2]
-
-
-def not_fitted(learner):
-    """Return the error to raise, also an AttributeError, where something is asked that a learner will have later.
-
-    >>> from pa_lab import PAClassifier
-    >>> str(not_fitted(PAClassifier()))
-    'This PAClassifier instance is not fitted yet: call fit or partial_fit first.'
-    """
-    return NotFittedError(f"This {type(learner).__name__} instance is not fitted yet: call fit or partial_fit first.")
-
-
-def as_generator(random_state):
-    """Return a Generator from anything scikit-learn or NumPy accepts as a seed."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = random_state.randint(np.iinfo(np.int32).max)
-    return np.random.default_rng(random_state)
 
 
 @functools.cache

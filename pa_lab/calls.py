@@ -5,24 +5,14 @@ Until then nothing that the learner holds is changed in place. A call that reads
 a twin too, so that it sees the learner before or after a change by another thread. There is no lock: calls that change
 one learner must not overlap.
 
-A learner of many features that learns from a short sparse row writes the few weights of this row in place, at the end,
-as `Patch` says: to copy all of them would take far longer than to learn.
+A learner of many features that learns from a short sparse row writes the few weights of this row in place, at the end:
+to copy all of them would take far longer than to learn. Its twin says so in ``_patch``, which has the ``whole``
+weights, a ``part`` of them that has learnt, and the ``rows`` where it belongs.
 """
 
 import functools
 import sys
 import warnings
-from typing import NamedTuple
-
-import numpy as np
-
-
-class Patch(NamedTuple):
-    """Weights that a call writes at its end: those of a ``part`` into some ``rows`` of the ``whole``."""
-
-    whole: object
-    part: object
-    rows: np.ndarray
 
 
 def warn(message, category=UserWarning):

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from pa_lab.calls import warn
-from pa_lab.compiled import INNER
+from pa_lab.compiled import COMPILED, INLINED, INNER
 
 try:
     from numba import njit, types
@@ -22,6 +22,11 @@ except ImportError as error:
         return lambda made: made
 
     lower_builtin = type_callable = overload
+
+try:
+    njit(cache=True)(warn)
+except RuntimeError:  # neither the package nor the user's cache folder can be written: compile anew in each process
+    COMPILED["cache"] = INLINED["cache"] = False
 
 
 def method(name):

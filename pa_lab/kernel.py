@@ -58,7 +58,7 @@ class KernelModel(OnlineEstimator):
             refuse_asymmetric(X, "X must be symmetric with kernel='precomputed'; X")
         return X, y
 
-    def _refuse_unless_finite(self, sentinel, X, y=None):
+    def _refuse_unless_finite(self, sentinel, X):
         if not np.isfinite(sentinel):
             raise ValueError(f"X (or y) gives kernel={self.kernel!r} values so large or so small that scores overflow: "
                              "scale the features, for example with StandardScaler.")  # fmt: skip
@@ -163,13 +163,13 @@ class KernelModel(OnlineEstimator):
     @before_or_after
     def support_(self) -> np.ndarray:
         """Numbers of the vectors among the rows passed to `fit` and `partial_fit`."""
-        return self._started_model().vectors.ids.copy()
+        return self._started().vectors.ids.copy()
 
     @property
     @before_or_after
     def support_vectors_(self) -> np.ndarray:
         """The vectors held, row by row."""
-        return self._started_model().vectors.rows()
+        return self._started().vectors.rows()
 
     @property
     @before_or_after

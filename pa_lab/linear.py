@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
-from pa_lab.calls import Patch, all_or_nothing, before_or_after
-from pa_lab.data import as_weights
+from pa_lab.calls import all_or_nothing, before_or_after
+from pa_lab.data import finite_numbers
 from pa_lab.parameters import documented
 from pa_lab.passes import NO_FADING, State, fading_of, mean, room, run, score_rows, widen
 from pa_lab.queries import N_AVERAGED
@@ -18,7 +18,6 @@ LINEAR_CONSTRAINTS = {
     "fit_intercept": ["boolean"],
     "intercept_scaling": [Interval(Real, 0, 1e100, closed="right")],
 }
-SHORT = 16  # a row is short if the weights are more than so many times its width: then to copy them all takes longer
 
 
 class LinearWeights:
@@ -58,9 +57,9 @@ class LinearWeights:
 def narrowed(X, size):
     """Return the rows and which weights they need: if they are short beside ``size``, those of their own features.
 
-    Their columns are then numbered anew.
+    Their columns are then numbered anew. To copy all weights takes longer if there are more than 16 for each entry.
     """
-    if not hasattr(X, "indptr") or X.nnz * SHORT >= size:
+    if not hasattr(X, "indptr") or X.nnz * 16 >= size:
         return X, slice(None)
     columns, indices = np.unique(X.indices, return_inverse=True)
     shape, indices = (X.shape[0], len(columns)), indices.astype(X.indices.dtype)
@@ -105,7 +104,7 @@ class LinearEstimator(OnlineEstimator):
             part, rows = narrowed(X, whole.last.size)
         self._model = whole.part(rows)
         if part is not X:
-            self._patch = Patch(whole, self._model, rows)
+            self._patch = SimpleNamespace(whole=whole, part=self._model, rows=rows)
         return part
 
     def _close_model(self, X):
@@ -121,17 +120,15 @@ class LinearEstimator(OnlineEstimator):
 
     def _shown_scores(self, X):
         """Scores under the weights to predict with; of a mean only what short rows need is worked out."""
-        model = self._started_model()
+        model = self._started()
         X, rows = narrowed(X, model.drift.size)
         return self._scores(X, mean(model.last[rows], model.drift[rows], self._counts, model.fading))
 
     @all_or_nothing
     def _replace_weights(self, name, part, values):
         """Take weights from outside: they replace the last weights and, with ``average``, the mean."""
-        if self._model is None:
-            raise AttributeError("coef_ and intercept_ can be set once the model has been fitted.")
         weights, model = np.array(self._shown_weights()), self._model
-        weights[part] = as_weights(values, weights[part].T.shape, name).T
+        weights[part] = finite_numbers(values, weights[part].T.shape, name).T
         self._model = LinearWeights(weights, np.zeros_like(model.drift), model.constant, model.fading)
 
     coef_ = shown("coef_", slice(None, -1), "Weights")

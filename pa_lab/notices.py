@@ -3,7 +3,7 @@
 import numpy as np
 
 from pa_lab.calls import warn
-from pa_lab.queries import N_CAPPED, N_QUERIES, N_SEEN, N_UPDATES
+from pa_lab.queries import N_CAPPED, N_SEEN, N_UPDATES
 from pa_lab.rules import allows_slack
 
 MANY_UPDATES, MANY_ROWS, FEW_LABELS = 100, 1000, 10  # judged once, when a count first passes the first two
@@ -28,10 +28,12 @@ def of_idle_weights(learner, before, X, C):
 
 def of_silence(learner, before):
     """Warn if the threshold rule has asked for hardly a label: without labels the weights, and so the scores, stay."""
-    if getattr(learner, "query", "all") != "threshold":
-        return
-    n, asked = (int(learner._counts[which]) for which in (N_SEEN, N_QUERIES))
-    if before[N_SEEN] < MANY_ROWS <= n and asked < FEW_LABELS and asked != learner.label_budget:
+    if (
+        getattr(learner, "query", "all") == "threshold"
+        and before[N_SEEN] < MANY_ROWS <= learner.n_seen_
+        and learner.n_queries_ < FEW_LABELS
+        and learner.n_queries_ != learner.label_budget
+    ):
         warn(f"query='threshold' with delta={learner.delta} asked for hardly a label. Where all scores are beyond "
              "delta it never asks again: take query='margin', which always may, or a larger delta.",
              LostWarning)  # fmt: skip
@@ -74,9 +76,6 @@ def before_fit(learner, codes):
         return
     if not learner.shuffle:
         of_long_runs(codes, len(learner.classes_))
-    if learner.max_iter > 1 and (learner.query != "all" or learner.label_budget is not None):
-        warn(f"each of the max_iter={learner.max_iter} passes asks anew, and a label asked for again counts again: "
-             "with a query rule or a label_budget set max_iter=1.")  # fmt: skip
     idle = {"delta": (1.0, ("margin", "threshold")), "query_rate": (None, ("random",))}
     for name, (default, rules) in idle.items():
         if getattr(learner, name) != default and learner.query not in rules and learner.delta != "auto":

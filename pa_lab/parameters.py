@@ -113,14 +113,12 @@ n_jobs : int or None, default=None
     depend on it. A callable kernel is called from one thread.
 """
 
-BLOCKS = dict(re.findall(r"^(\w+)( : .*\n(?:    .*\n)+)", PARAMETERS, re.MULTILINE))
-
 
 def documented(cls):
     """Fill in ``{parameters}`` in the docstring of an estimator with what its parameters mean, in their order."""
-    if cls.__doc__:  # there is none under python -OO
-        names = list(inspect.signature(cls.__init__).parameters)[1:]
-        text = "".join(name + BLOCKS[name] for name in names)
-        text = "Parameters\n----------\n" + text
-        cls.__doc__ = cls.__doc__.replace("{parameters}", text.replace("\n", "\n    ").rstrip())
+    told = dict(re.findall(r"^(\w+)( : .*\n(?:    .*\n)+)", PARAMETERS, re.MULTILINE))
+    names = list(inspect.signature(cls.__init__).parameters)[1:]
+    text = "Parameters\n----------\n" + "".join(name + told[name] for name in names)
+    text = text.replace("\n", "\n    ").rstrip()
+    cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", text)  # there is none under python -OO
     return cls

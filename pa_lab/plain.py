@@ -47,14 +47,13 @@ def step(loss, squared_norm, C, variant):
     """
     if squared_norm == 0:
         return 0.0
-    if variant == "PALS":
-        return loss / (squared_norm + 1 / (2 * C))
-    loss = max(0.0, loss)
+    if variant != "PALS":
+        loss = max(0.0, loss)
     if variant == "PA":
         return loss / squared_norm
     if variant == "PA-I":
         return min(C, loss / squared_norm)
-    if variant == "PA-II":
+    if variant in ("PA-II", "PALS"):
         return loss / (squared_norm + 1 / (2 * C))
     raise ValueError(f'variant must be "PA", "PA-I", "PA-II" or "PALS"; got {variant!r}.')
 
@@ -149,8 +148,7 @@ def kernel(K, y, C=1.0, variant="PA-I", loss=hinge, **given):
 
 def average_coefficients(a):
     """Return the mean of the coefficients after each example: number t (from 0) is in n - t of n expansions."""
-    n = len(a)
-    return a * (n - np.arange(n)) / n
+    return a * np.arange(len(a), 0, -1) / len(a)
 
 
 def landmarks(K, values, y, C=1.0, variant="PA-I", loss=hinge, **given):

@@ -11,11 +11,9 @@ asked=True)`` takes the answers; `Questions` holds what is open and what was pai
 statements about all rows.
 """
 
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from pa_lab.compiled import COMPILED, INLINED, INNER
 from pa_lab.jit import njit
@@ -74,15 +72,6 @@ class Estimate(NamedTuple):
 
 
 ASK_ALL = Asking(ALL, NO_DRAWS, 1.0, 0.0, NO_LIMIT)
-
-
-QUERY_CONSTRAINTS = {
-    "query": [StrOptions(set(QUERIES))],
-    "delta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-    "n_rows": [Interval(Integral, 1, None, closed="left"), None],
-    "query_rate": [Interval(Real, 0, 1, closed="both"), None],
-    "label_budget": [Interval(Integral, 0, None, closed="left"), None],
-}
 
 
 @njit(**INLINED)
@@ -204,10 +193,6 @@ class Questions(NamedTuple):
         """Open questions, in the order of their numbers."""
         return self._replace(open=append(self.open, np.array([ids, probability, score, predicted], np.float64).T))
 
-    def open_ids(self):
-        """Return the numbers of the open questions."""
-        return table(self.open, 4)[:, 0].astype(np.int64)
-
     def close(self, ids=None):
         """Return what is left without these questions, or without any, and the rows of those taken out."""
         asked = table(self.open, 4)
@@ -305,11 +290,8 @@ def estimate(values, probability) -> Estimate:
     0.16666666666666666
     """
     values, probability = np.asarray(values, dtype=np.float64), np.asarray(probability, dtype=np.float64)
-    if values.ndim != 1 or values.shape != probability.shape or not len(values):
-        raise ValueError("estimate needs a value and a probability for each of at least one label; got arrays of "
-                         f"shape {values.shape} and {probability.shape}.")  # fmt: skip
-    if not ((values >= 0.0) & (values <= 1.0)).all():
-        raise ValueError(f"values must lie between 0 and 1; got {values.min():g} to {values.max():g}.")
+    if not len(values) or not ((values >= 0.0) & (values <= 1.0)).all():
+        raise ValueError(f"values must lie between 0 and 1, for one label at least; got {values!r}.")
     if not ((probability > 0.0) & (probability <= 1.0)).all():
         raise ValueError("each label must have been asked for with a known probability above 0. query='threshold' asks "
                          "for some rows always and for others never, so that its labels speak for no other rows: "

@@ -99,7 +99,6 @@ def test_an_interrupt_at_a_line_of_a_call_changes_nothing(make, name):
 # ---------------------------------------------------------------- soon
 
 
-@pytest.mark.filterwarnings("ignore:each of the max_iter=3 passes asks anew")
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "CSR"])
 @pytest.mark.parametrize(
     ("model", "y"),
@@ -125,9 +124,10 @@ def test_passes_in_slices_give_the_same_bits(model, y, form, monkeypatch):
 
 def test_a_trace_in_slices_is_the_same(monkeypatch):
     traces = np.zeros((2, 60, 4))
-    PAClassifier()._fit_traced(X, Y2, traces[0])
-    monkeypatch.setattr(rows, "AT_ONCE", 400)
-    PAClassifier()._fit_traced(X, Y2, traces[1])
+    model = PAClassifier()
+    for trace, at_once in zip(traces, (rows.AT_ONCE, 400), strict=True):
+        monkeypatch.setattr(rows, "AT_ONCE", at_once)
+        model._learn_passes(*model._prepare(X, Y2, None, starts=True), trace)
     assert np.array_equal(traces[0], traces[1]) and traces[1, 40:].any(axis=0).all()
 
 

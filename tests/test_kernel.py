@@ -187,7 +187,6 @@ def test_gamma_is_the_same_for_dense_and_sparse_rows_far_from_the_origin(dtype):
 # ---------------------------------------------------------------- landmarks
 
 
-@pytest.mark.filterwarnings("ignore:each of the max_iter=2 passes asks anew")
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("norm", "m"), [("kernel", 20), ("kernel", BLOCK), ("euclidean", 20)])
 def test_landmarks_equal_the_plain_loop_over_blocks(norm, m, variant):

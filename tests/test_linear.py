@@ -120,7 +120,6 @@ def test_equals_scikit_learn_without_intercept_and_on_a_column_of_ones(variant, 
     expected_failed_checks=oracles.expected_failed_checks,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:the labels come in long runs")
-@pytest.mark.filterwarnings("ignore:each of the max_iter=1000 passes asks anew")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

