@@ -43,26 +43,31 @@ class Batch(NamedTuple):
     """A batch of constraints ``c``, each a `CONSTRAINT`, and what its solver writes on; see `make_batch`.
 
     ``A`` is the matrix of the problem, ``L`` memory of its shape. ``move`` says how each of the list of free examples
-    moves. There are at most ``size`` rows, each with as many constraints as it has ``walls``.
+    moves. Each row has as many constraints as it has ``walls``.
     """
 
     A: np.ndarray
     L: np.ndarray
     c: np.ndarray
     move: np.ndarray
-    size: int
     walls: int
 
 
 def make_batch(size, walls=1):
     """Return memory for batches of at most ``size`` rows, made once for many."""
     n = size * walls
-    return Batch(*np.zeros((2, n, n)), np.zeros(n, CONSTRAINT).view(np.recarray), np.zeros(n), size, walls)
+    return Batch(*np.zeros((2, n, n)), np.zeros(n, CONSTRAINT).view(np.recarray), np.zeros(n), walls)
 
 
 @njit(**COMPILED)
 def solve_batch(b, variant, n):
-    """Solve the problem of ``n`` constraints; returns the duality gap, see `solve`. Zero rows keep ``tau = 0``.
+    """Solve the problem of ``n`` constraints exactly; returns the duality gap. Zero rows keep ``tau = 0``.
+
+    The relative gap is at most 1e-10, or what rounding the losses costs at the price C,
+    ``2e-16 sum_k C_k (|l_k| + sum_j |A_kj| tau_j) / dual``, where that is more; inf for PA if its constraints
+    contradict each other; 0 for PALS. For PALS all prices are divided by one number if any is above ``5e8 / A_kk``,
+    so that none is: beyond it rows that contradict each other, as one row with both labels does, would have steps so
+    long that their difference is rounding.
 
     Equations are one linear system. Inequalities go by a primal active set: the example with the steepest gradient
     moves, the free ones move along so that their gradients stay 0, up to the optimum or the first bound. A direction
@@ -104,40 +109,25 @@ def solve_batch(b, variant, n):
     return gap
 
 
-def solve(variant, A, loss, C):
-    """Solve one batch problem exactly, as the passes do; returns ``tau`` and ``gap``.
-
-    ``A`` of shape (n, n) holds ``y_j y_k`` times the inner products, ``loss`` the ``1 - y_k p_k``, ``C`` the prices.
-    ``gap`` is the relative duality gap, at most 1e-10, or what rounding the losses costs at the price C,
-    ``2e-16 sum_k C_k (|l_k| + sum_j |A_kj| tau_j) / dual``, where that is more; inf for PA if its constraints
-    contradict each other; 0 for PALS. For PALS all prices are divided by one number if any is above ``5e8 / A_kk``,
-    so that none is: beyond it rows that contradict each other, as one row with both labels does, would have steps so
-    long that their difference is rounding.
-
-    Examples
-    --------
-    >>> from pa_lab.rules import PA1
-    >>> tau, gap = solve(PA1, np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.ones(2))
-    >>> gap < 1e-10, tau.round(6).tolist()
-    (True, [0.333333, 0.333333])
-    """
-    b = make_batch(len(loss))
-    b.A[:], b.c.loss, b.c.price = A, loss, C
-    gap = solve_batch(b, variant, len(loss))
-    return b.c.tau, gap
-
-
 # ---------------------------------------------------------------- triangular systems
+
+
+@njit(**INNER)
+def forward_substitution(b, x, m):
+    """Solve ``L v = x`` for ``m`` free examples, in place."""
+    for a in range(m):
+        total = x[a]
+        for i in range(a):
+            total -= b.L[a, i] * x[i]
+        x[a] = total / b.L[a, a]
 
 
 @njit(**INNER)
 def put_row(b, a):
     """Row ``a`` of the Cholesky factor of A over the free examples, left of its diagonal."""
     for i in range(a):
-        total = b.A[b.c[a].free, b.c[i].free]
-        for j in range(i):
-            total -= b.L[a, j] * b.L[i, j]
-        b.L[a, i] = total / b.L[i, i]
+        b.L[a, i] = b.A[b.c[a].free, b.c[i].free]
+    forward_substitution(b, b.L[a], a)
 
 
 @njit(**INNER)
@@ -150,16 +140,6 @@ def factorize(b, start, stop):
         for i in range(a):
             total -= b.L[a, i] * b.L[a, i]
         b.L[a, a] = np.sqrt(max(total + b.c[k].ridge, RANK * (b.A[k, k] + b.c[k].ridge)))
-
-
-@njit(**INNER)
-def forward_substitution(b, m):
-    """Solve ``L v = move`` for ``m`` free examples, in place."""
-    for a in range(m):
-        total = b.move[a]
-        for i in range(a):
-            total -= b.L[a, i] * b.move[i]
-        b.move[a] = total / b.L[a, a]
 
 
 @njit(**INNER)
@@ -285,7 +265,7 @@ def correct_free(b, m):
     """One Newton step of the free examples: solves equations, and mends what rounding has left of gradients."""
     for a in range(m):
         b.move[a] = -b.c[b.c[a].free].gradient
-    forward_substitution(b, m)
+    forward_substitution(b, b.move, m)
     back_substitution(b, m)
     move_taus(b, m, 1.0)
 

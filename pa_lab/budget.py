@@ -17,9 +17,12 @@ is lost but the step is along the projection of ``k_t``, of squared norm ``q``. 
 With several classes ``a_r`` is a vector of weights and ``a_r^2`` its squared norm; an example may then ask for a step
 in several outputs at once.
 
-A policy is a small type with two methods. ``exchange(held, wanted)`` makes room for an example: it changes weights and
-move, and returns the place that becomes free, or STEP_ALONE or NOTHING where the example itself is better given up.
-``enter(held, r, k)`` notes that a vector with kernel values ``k`` came in place ``r``.
+A policy is a small type with three methods, which say what `exchange` asks for. ``span(held, wanted)`` gives ``q`` and
+the squared distance ``s`` of ``k_t`` to the span of the vectors that would take over if ``t`` were given up, and leaves
+the coefficients of its projection in ``held.v``; ``q`` is -1 if none would, NaN if ``t`` is never given up.
+``lost_with(held, wanted, r, s)`` is ``D``, or what else decides which vector goes. ``hand_over(held, wanted, r, s)``
+notes that ``t`` takes the place of ``r``; it returns the coefficient of ``k_t`` in the projection of ``k_r`` and leaves
+those of the others in ``held.c``, all times a number that it returns too.
 """
 
 import copy
@@ -28,11 +31,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pa_lab.compiled import COMPILED, INNER
-from pa_lab.expansion import Expansion, invert_lower, multiply_transposed, pivoted_cholesky
+from pa_lab.expansion import Expansion, invert_factor, multiply_transposed
 from pa_lab.jit import method, njit
-from pa_lab.kernels import Vectors
-from pa_lab.passes import Examples, State, Way, as_loops_take, learn
-from pa_lab.queries import N_UPDATES, Asking
+from pa_lab.kernels import hold
+from pa_lab.passes import Examples, State, as_loops_take, learn
+from pa_lab.queries import N_UPDATES, NO_LIMIT
 from pa_lab.rows import GramRows, all_zero, dot
 from pa_lab.rules import loss_of, step, step_cost
 
@@ -45,16 +48,18 @@ STEP_ALONE, NOTHING = -1, -2  # what `exchange` answers if the example is given 
 class Held(NamedTuple):
     """What is held within a budget of ``b`` vectors, in arrays that the loops change in place.
 
-    ``n`` holds how many there are, ``left`` how many more exchanges the policy can make before `Budget` renews its
-    inverse, ``W`` of shape (b, n_outputs) the weights, ``ids`` the vectors' numbers in the stream, ``norms`` their
-    ``k(s, s)``.
+    ``W`` of shape (b, n_outputs) holds the weights, ``ids`` the vectors' numbers in the stream, -1 for a place that is
+    free, ``norms`` their ``k(s, s)``, ``left`` how many more exchanges the ``policy`` can make before `Budget` renews
+    what it knows of all vectors. ``v`` and ``c`` are coefficients, see `exchange`.
     """
 
-    n: np.ndarray
-    left: np.ndarray
+    policy: NamedTuple
     W: np.ndarray
     ids: np.ndarray
     norms: np.ndarray
+    v: np.ndarray
+    c: np.ndarray
+    left: np.ndarray
 
 
 class Step(NamedTuple):
@@ -71,17 +76,6 @@ class Step(NamedTuple):
     move: np.ndarray
     losses: np.ndarray
     times: float
-
-
-class BlockValues(NamedTuple):
-    """A block of the stream: kernel values ``gram`` within it and ``KB`` with the vectors, and the rows' numbers."""
-
-    gram: np.ndarray
-    KB: np.ndarray
-    ids: np.ndarray
-    scores: np.ndarray
-    move: np.ndarray
-    losses: np.ndarray
 
 
 # ---------------------------------------------------------------- what policies share
@@ -107,15 +101,6 @@ def move_along(wanted, q, output):
 
 
 @njit(**INNER)
-def gives_up_example(wanted, q, lost):
-    """Whether to give up the example itself, with a step along ``q``, is better than to give up a vector.
-
-    ``q`` is the squared norm of the direction then left, ``lost`` the squared norm of what goes with the vector.
-    """
-    return cost_along(wanted, q) < cost_along(wanted, wanted.norm) + 0.5 * lost
-
-
-@njit(**INNER)
 def squared_weight(W, r):
     """Return the squared norm of the weights of vector ``r`` over the outputs."""
     total = 0.0
@@ -124,110 +109,132 @@ def squared_weight(W, r):
     return total
 
 
+@njit(**INNER)
+def exchange(held, wanted):
+    """Make room for an example, by its policy: weights and move are changed.
+
+    Returns the place that becomes free, or STEP_ALONE or NOTHING where the example itself is better given up.
+    """
+    policy, W, _, _, v, c, _ = held
+    q, s = span(policy, held, wanted)
+    r, lost = np.int64(0), np.inf  # a plain 0 would have what is called with it compiled twice
+    for j in range(W.shape[0]):
+        loses = lost_with(policy, held, wanted, j, s)
+        if loses < lost:
+            r, lost = j, loses
+    if cost_along(wanted, q) < cost_along(wanted, wanted.norm) + 0.5 * lost:
+        for output in range(W.shape[1]):
+            along = move_along(wanted, q, output)
+            for j in range(W.shape[0]):
+                W[j, output] += along * v[j]
+        return STEP_ALONE if q >= 0.0 else NOTHING
+    on_t, whole = hand_over(policy, held, wanted, r, s)
+    for output in range(W.shape[1]):
+        for j in range(W.shape[0]):
+            if j != r:
+                W[j, output] += W[r, output] * c[j] / whole
+        wanted.move[output] += W[r, output] * on_t / whole
+    return r
+
+
 # ---------------------------------------------------------------- policies
 
 
 class Oldest(NamedTuple):
-    """The vector that came first goes; ``came`` says when each came, and at its end how many have come."""
+    """The vector that came first goes. They come and go in the order of their places; ``first`` is whose turn is."""
 
-    came: np.ndarray
+    first: np.ndarray
 
-    def exchange(self, held, wanted):
-        """Return the vector to give up."""
-        return np.argmin(self.came)
+    def span(self, held, wanted):
+        """Return NaN: the example is kept."""
+        return np.nan, 0.0
 
-    def enter(self, held, r, k):
-        """Count the arrivals."""
-        self.came[-1] += 1
-        self.came[r] = self.came[-1]
+    def lost_with(self, held, wanted, r, s):
+        """Return how many vectors are to go before."""
+        return (r - self.first[0]) % held.W.shape[0]
+
+    def hand_over(self, held, wanted, r, s):
+        """Return 0: nothing is taken over."""
+        self.first[0] = r + 1
+        return 0.0, 1.0
 
 
 class Smallest(NamedTuple):
     """The vector with the least weight goes."""
 
-    def enter(self, held, r, k):
-        """Note nothing."""
+    def span(self, held, wanted):
+        """Return NaN: the example is kept."""
+        return np.nan, 0.0
 
-    def exchange(self, held, wanted):
-        """Return the vector to give up."""
-        r = np.int64(0)  # a plain 0 would have what is called with it compiled twice
-        for j in range(held.W.shape[0]):
-            if squared_weight(held.W, j) < squared_weight(held.W, r):
-                r = j
-        return r
+    def lost_with(self, held, wanted, r, s):
+        """Return the squared weight."""
+        return squared_weight(held.W, r)
+
+    def hand_over(self, held, wanted, r, s):
+        """Return 0: nothing is taken over."""
+        return 0.0, 1.0
 
 
 class Removal(NamedTuple):
     """The example takes over what it can of the vector that goes."""
 
-    def enter(self, held, r, k):
-        """Note nothing."""
+    def span(self, held, wanted):
+        """Return -1: without the example nothing would take over."""
+        return -1.0, wanted.norm
 
-    def exchange(self, held, wanted):
-        """Return the vector to give up, once its part is in the move."""
-        k, norm, r, lost = wanted.k, wanted.norm, NOTHING, np.inf
-        for j in range(held.W.shape[0]):
-            loses = squared_weight(held.W, j) * max(0.0, held.norms[j] - k[j] * k[j] / norm)
-            if loses < lost:
-                r, lost = j, loses
-        if gives_up_example(wanted, 0.0, lost):
-            return NOTHING
-        for output in range(held.W.shape[1]):
-            wanted.move[output] += held.W[r, output] * (k[r] / norm)
-        return r
+    def lost_with(self, held, wanted, r, s):
+        """Return what is lost with a vector."""
+        k = wanted.k[r]
+        return squared_weight(held.W, r) * max(0.0, held.norms[r] - k * k / wanted.norm)
+
+    def hand_over(self, held, wanted, r, s):
+        """Return the coefficient of the example."""
+        return wanted.k[r] / wanted.norm, 1.0
 
 
 class Nearest(NamedTuple):
     """The example and the nearest vector to the one that goes take over what they can of it.
 
-    ``near`` holds the nearest vector to each, -1 for none, ``K`` the vectors' kernel values with each other,
-    ``dependent`` the tolerance.
+    ``near`` holds the nearest vector to each, or its own place if there is no other, ``K`` the vectors' kernel values
+    with each other, ``dependent`` the tolerance.
     """
 
     near: np.ndarray
     K: np.ndarray
     dependent: float
 
-    def exchange(self, held, wanted):
-        """Return the vector to give up, once its part is in the move and the weights of the nearest."""
-        W, K, r, lost = held.W, self.K, np.int64(0), np.inf
-        for j in range(W.shape[0]):
-            loses = squared_weight(W, j) * project_on_pair(held, K, wanted, j, self.near[j], self.dependent)[2]
-            if loses < lost:
-                r, lost = j, loses
-        beside = nearest_to(held.norms, wanted.k, np.int64(-1))  # where the step goes if the example is given up
-        on_beside = wanted.k[beside] / held.norms[beside]
-        q = wanted.k[beside] * on_beside
-        if gives_up_example(wanted, q, lost):
-            for output in range(W.shape[1]):
-                W[beside, output] += move_along(wanted, q, output) * on_beside
-            return STEP_ALONE
-        j = self.near[r]
-        on_t, on_j, _ = project_on_pair(held, K, wanted, r, j, self.dependent)
-        for output in range(W.shape[1]):
-            wanted.move[output] += W[r, output] * on_t
-            if j >= 0:
-                W[j, output] += W[r, output] * on_j
-        return r
+    def span(self, held, wanted):
+        """Project the example on the nearest vector to it."""
+        beside = nearest_to(held.norms, wanted.k, np.int64(-1))
+        held.v[:] = 0.0
+        held.v[beside] = wanted.k[beside] / held.norms[beside]
+        return wanted.k[beside] * held.v[beside], 0.0
 
-    def enter(self, held, r, k):
-        """Note the kernel values of the vector that came in place ``r``, and what it is the nearest to."""
+    def lost_with(self, held, wanted, r, s):
+        """Return what is lost with a vector."""
+        return squared_weight(held.W, r) * project_on_pair(self, held, wanted, r)[2]
+
+    def hand_over(self, held, wanted, r, s):
+        """Project a vector on the example and its nearest, and bring ``K`` and ``near`` up to date."""
         near, norms, K = self.near, held.norms, self.K
+        on_t, on_near, _ = project_on_pair(self, held, wanted, r)
+        held.c[:] = 0.0
+        held.c[near[r]] = on_near
+        norms[r] = wanted.norm
         for j in range(K.shape[0]):
-            K[r, j] = K[j, r] = k[j]
-        if held.n[0] < near.shape[0]:
-            return
+            K[r, j] = K[j, r] = wanted.k[j]
         for j in range(near.shape[0]):
-            if j == r or near[j] == r or near[j] < 0:
+            if j == r or near[j] == r:
                 near[j] = nearest_to(norms, K[j], j)
             elif norms[r] - 2.0 * K[j, r] < norms[near[j]] - 2.0 * K[j, near[j]]:
                 near[j] = r
+        return on_t, 1.0
 
 
 @njit(**INNER)
 def nearest_to(norms, k, r):
-    """Return the vector nearest to one with kernel values ``k``, other than ``r``; -1 if there is none."""
-    best, found = np.inf, -1
+    """Return the vector nearest to one with kernel values ``k``, other than ``r``; ``r`` if there is none."""
+    best, found = np.inf, r
     for j in range(norms.shape[0]):
         if j != r and norms[j] - 2.0 * k[j] < best:
             best, found = norms[j] - 2.0 * k[j], j
@@ -235,14 +242,14 @@ def nearest_to(norms, k, r):
 
 
 @njit(**INNER)
-def project_on_pair(held, K, wanted, r, j, dependent):
-    """Project ``k_r`` on the span of ``k_t`` and ``k_j``: coefficients on ``t`` and ``j``, squared distance to it.
+def project_on_pair(policy, held, wanted, r):
+    """Project ``k_r`` on the span of ``k_t`` and its nearest: coefficients on both, squared distance to it.
 
-    ``j`` is left out if it is -1 or if ``t`` alone spans it.
+    The nearest is left out if there is none or if ``t`` alone spans it.
     """
-    k, norm, norms = wanted.k, wanted.norm, held.norms
-    det = norm * norms[j] - k[j] * k[j] if j >= 0 else 0.0
-    if j < 0 or det <= dependent * norm * norms[j]:
+    k, norm, norms, K, j = wanted.k, wanted.norm, held.norms, policy.K, policy.near[r]
+    det = norm * norms[j] - k[j] * k[j]
+    if j == r or det <= policy.dependent * norm * norms[j]:
         return k[r] / norm, 0.0, max(0.0, norms[r] - k[r] * k[r] / norm)
     on_t = (norms[j] * k[r] - k[j] * K[r, j]) / det
     on_j = (norm * K[r, j] - k[j] * k[r]) / det
@@ -252,60 +259,44 @@ def project_on_pair(held, K, wanted, r, j, dependent):
 class Projection(NamedTuple):
     """All others take over what they can of the vector that goes.
 
-    ``Q`` is the inverse of the vectors' kernel values with each other, ``dependent`` the tolerance, ``v`` and ``c`` are
-    memory.
+    ``Q`` is the inverse of the vectors' kernel values with each other, ``dependent`` the tolerance. With ``v = Q k_t``
+    and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by ``-v / s`` and
+    ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse squared
+    distance.
     """
 
     Q: np.ndarray
-    v: np.ndarray
-    c: np.ndarray
     dependent: float
 
-    def enter(self, held, r, k):
-        """Note nothing."""
+    def span(self, held, wanted):
+        """Project the example on all vectors."""
+        s = wanted.norm
+        for j in range(self.Q.shape[0]):
+            held.v[j] = dot(self.Q[j], wanted.k, self.Q.shape[0])
+            s -= wanted.k[j] * held.v[j]
+        return wanted.norm - max(s, 0.0), s
 
-    def exchange(self, held, wanted):
-        """Return the vector to give up, once its part is in the move and the weights, and ``Q`` brought up to date.
+    def lost_with(self, held, wanted, r, s):
+        """Return what is lost with a vector; if others span the example, this is to be given up."""
+        if s <= self.dependent * wanted.norm:
+            return np.inf
+        return squared_weight(held.W, r) / (self.Q[r, r] + held.v[r] * held.v[r] / s)
 
-        With ``v = Q k_t`` and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by
-        ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the
-        inverse squared distance.
-        """
-        W, Q, v = held.W, self.Q, self.v
-        s, r, lost = wanted.norm, np.int64(0), np.inf
-        for j in range(Q.shape[0]):
-            v[j] = dot(Q[j], wanted.k, Q.shape[0])
-            s -= wanted.k[j] * v[j]
-        spanned = s <= self.dependent * wanted.norm
-        if not spanned:
-            for j in range(Q.shape[0]):
-                loses = squared_weight(W, j) / (Q[j, j] + v[j] * v[j] / s)
-                if loses < lost:
-                    r, lost = j, loses
-        q = wanted.norm - max(s, 0.0)
-        if spanned or gives_up_example(wanted, q, lost):
-            for output in range(W.shape[1]):
-                along = move_along(wanted, q, output)
-                for j in range(Q.shape[0]):
-                    W[j, output] += along * v[j]
-            return STEP_ALONE
-        take_place(self, W, wanted.move, s, r)
+    def hand_over(self, held, wanted, r, s):
+        """Project a vector on the others and the example, which takes its place in the inverse ``Q``."""
         held.left[0] -= 1
-        return r
+        return take_place(self.Q, held.v, held.c, s, r), -held.c[r]
 
 
 @njit(**INNER)
-def take_place(policy, W, move, s, r):
-    """Project vector ``r`` on the others and the example, and put the example in its place in the inverse ``Q``."""
-    Q, v, c, _ = policy
-    c_t = -v[r] / s  # the column of ``r`` once the example has joined
+def take_place(Q, v, c, s, r):
+    """Put the example in place ``r`` of the inverse; ``c`` becomes the column of ``r`` once the example has joined.
+
+    Returns the example's entry in this column.
+    """
+    c_t = -v[r] / s
     for j in range(v.shape[0]):
         c[j] = Q[j, r] + v[j] * v[r] / s
-    for output in range(W.shape[1]):
-        for j in range(v.shape[0]):
-            if j != r:
-                W[j, output] -= W[r, output] * c[j] / c[r]
-        move[output] -= W[r, output] * c_t / c[r]
     for i in range(v.shape[0]):
         joined, gone = v[i] / s, c[i] / c[r]
         for j in range(v.shape[0]):
@@ -313,6 +304,7 @@ def take_place(policy, W, move, s, r):
     for j in range(v.shape[0]):
         Q[r, j] = Q[j, r] = -v[j] / s - c_t * c[j] / c[r]
     Q[r, r] = 1.0 / s - c_t * c_t / c[r]
+    return c_t
 
 
 POLICIES = {
@@ -327,68 +319,65 @@ POLICIES = {
 def make_policy(name, b, dependent):
     """Return a policy for ``b`` vectors."""
     fields = {
-        "came": np.zeros(b + 1, np.int64),
-        "near": np.full(b, -1),
+        "first": np.zeros(1, np.int64),
+        "near": np.zeros(b, np.int64),
         "K": np.zeros((b, b)),
         "Q": np.zeros((b, b)),
-        "v": np.zeros(b),
-        "c": np.zeros(b),
         "dependent": dependent,
     }
     return POLICIES[name](**{field: fields[field] for field in POLICIES[name]._fields})
 
 
-exchange = method("exchange")
-enter = method("enter")
+span = method("span")
+lost_with = method("lost_with")
+hand_over = method("hand_over")
 
 
 # ---------------------------------------------------------------- the loop
 
 
 @njit(**COMPILED, nogil=True)
-def learn_block(start, block, examples, way, state, held, policy, lanes, one_vs_rest):
+def learn_block(start, gram, KB, ids, moves, examples, way, state, held, lanes, one_vs_rest):
     """Pass the examples of a block, from ``start`` on, through the linear pass one by one, within the budget.
 
-    ``state``, ``lanes`` and ``one_vs_rest`` are as in `pa_lab.passes.learn`.
+    ``gram`` holds the kernel values within the block, ``KB`` those with the vectors, ``ids`` the rows' numbers. Each
+    example is the only row of its pass, so the order of the ``examples`` is all 0. ``moves`` is memory for a `Step`,
+    whose first two rows are the weights in the ``state``; this, ``lanes`` and ``one_vs_rest`` are as in
+    `pa_lab.passes.learn`.
 
-    Returns where it stopped, before the end if the inverse has to be made anew, a number that is finite exactly if
-    every score was, and the sum of the losses.
+    Returns where it stopped, before the end if what the policy knows has to be made anew, a number that is finite
+    exactly if every score was, and the sum of the losses.
     """
-    gram, KB, ids, scores, move, losses = block
     y, C, order, trace = examples
-    query, draws, delta, rate, budget, n_rows, steering = way.asking
+    move, losses, scores = moves[0], moves[2], moves[3:]
     n_outputs, counts, rule = held.W.shape[1], state.counts, way.rule
     sentinel, total, times = 0.0, 0.0, 1.0
     if lanes is not None and one_vs_rest is None:
         times = 2.0
     for t in range(start, len(ids)):
-        if held.left[0] == 0 and held.n[0] == held.W.shape[0]:
+        if held.left[0] == 0 and held.ids[-1] >= 0:
             return t, sentinel, total
         for output in range(n_outputs):
             scores[0, output] = dot(KB[t], held.W[:, output], KB.shape[1])
             move[output] = 0.0
-        asking = Asking(query, draws[t : t + 1], delta, rate, budget, n_rows, steering)
-        example = Examples(y[t : t + 1], C[t : t + 1], order, trace[t : t + 1])
-        finite, loss = learn(GramRows(gram[t : t + 1, t : t + 1], scores), example, Way(rule, asking, 1, False), state,
-                             lanes, one_vs_rest, None)  # fmt: skip
+        row, example = GramRows(gram[t : t + 1, t : t + 1], scores), Examples(y[t : t + 1], C[t : t + 1], order, trace)
+        finite, loss = learn(row, example, way, state, lanes, one_vs_rest, None, (t, t + 1))
         sentinel += finite
         total += loss
         if all_zero(move):
             continue
-        r = place_of(held, ids[t])
+        r = place_of(held.ids, ids[t])
         if r >= 0:  # seen in an earlier pass, and still held
             for output in range(n_outputs):
                 held.W[r, output] += move[output]
             continue
-        if held.n[0] < held.W.shape[0]:
-            r = held.n[0]
-            held.n[0] += 1
-        else:
+        r = place_of(held.ids, -1)
+        if r < 0:
             for output in range(n_outputs):
                 losses[output] = loss if move[output] != 0.0 else 0.0
                 if one_vs_rest is not None:
                     losses[output] = loss_of(rule, 1.0 if output == np.int64(y[t]) else -1.0, scores[0, output])
-            r = exchange(policy, held, Step(rule.variant, KB[t], gram[t, t], C[t], move, losses, times))
+            r = exchange(held, Step(rule.variant, KB[t], gram[t, t], C[t], move, losses, times))
             if r < 0:
                 counts[N_UPDATES] -= r == NOTHING
                 continue
@@ -397,15 +386,14 @@ def learn_block(start, block, examples, way, state, held, policy, lanes, one_vs_
         held.norms[r], held.ids[r] = gram[t, t], ids[t]
         for i in range(gram.shape[0]):
             KB[i, r] = gram[i, t]
-        enter(policy, held, r, KB[t])
     return len(ids), sentinel, total
 
 
 @njit(**INNER)
-def place_of(held, number):
+def place_of(ids, number):
     """Return where the vector with a number in the stream stands, -1 if it is not held."""
-    for j in range(held.n[0]):
-        if held.ids[j] == number:
+    for j in range(ids.shape[0]):
+        if ids[j] == number:
             return j
     return -1
 
@@ -423,56 +411,58 @@ class Budget(Expansion):
 
     def __init__(self, kernel, n_features, n_outputs, budget, policy, single=False):
         super().__init__(kernel, n_features, n_outputs, fading=None)
-        self.policy = make_policy(policy, budget, DEPENDENT_SINGLE if single else DEPENDENT)
-        self.needs_inverse = isinstance(self.policy, Projection)
-        self.held = Held(np.zeros(1, np.int64), np.full(1, 0 if self.needs_inverse else 1),
-                         np.zeros((budget, n_outputs)), np.full(budget, -1), np.zeros(budget))  # fmt: skip
-        self.W, self.drift = self.held.W, np.zeros((budget, 0))
+        policy = make_policy(policy, budget, DEPENDENT_SINGLE if single else DEPENDENT)
+        self.W, self.drift = np.zeros((budget, n_outputs)), np.zeros((budget, 0))
+        self.held = Held(policy, self.W, np.full(budget, -1), *np.zeros((3, budget)), np.zeros(1, np.int64))
 
     def fork(self, first, n_rows):
         """Return a model that learns on, with memory of its own."""
         new = super().fork(first, n_rows)
-        new.held, new.policy, new.vectors = copy.deepcopy((self.held, self.policy, self.vectors))
-        new.W = new.held.W
-        return new
-
-    def widened(self, places, n, half):
-        """Return a model of more classes, with the same vectors."""
-        new = super().widened(places, n, half)
-        new.held = self.held._replace(W=new.W)
+        new.held, new.vectors = copy.deepcopy((self.held, self.vectors))
         return new
 
     def learn(self, block):
         """Pass a block through the learner, within the budget."""
-        X, ids, b = block.X, block.ids, len(self.W)
+        X, ids, (b, n_outputs) = block.X, block.ids, self.W.shape
+        held = self.held._replace(W=self.W)
         gram, KB = self.kernel.gram(X, ids, block.threads), np.zeros((len(ids), b))
         KB[:, : self.vectors.n] = self.kernel.values(X, self.vectors, block.threads)
-        moves, n_outputs = np.zeros((2, self.W.shape[1])), self.W.shape[1]
-        values = BlockValues(gram, KB, ids, np.zeros((1, n_outputs)), moves[0], np.zeros(n_outputs))
-        W, lanes = as_loops_take(moves)
-        state = State(W, None, block.counts)
-        outputs = state, self.held, self.policy, lanes, (block.way.one_vs_rest or None) if n_outputs > 1 else None
+        moves = np.zeros((4, n_outputs))
+        W, lanes = as_loops_take(moves[:2])
+        state, examples = State(W, None, block.counts), block.examples._replace(order=np.zeros(len(ids), np.int64))
+        one_vs_rest = (block.way.one_vs_rest or None) if n_outputs > 1 else None
+        memory = moves, examples, block.way, state, held, lanes, one_vs_rest
         rows = {number: row for row, number in enumerate(ids.tolist())}
         at, sums = 0, np.zeros(2)
         while at < len(ids):
-            if self.held.left[0] == 0 and self.held.n[0] == b:
-                self._invert(KB)
-            before = self.held.ids.copy()
-            at, sentinel, loss = learn_block(at, values, block.examples, block.way, *outputs)
+            if held.left[0] == 0 and held.ids[-1] >= 0:
+                self._renew(held, KB)
+            before = held.ids.copy()
+            at, sentinel, loss = learn_block(at, gram, KB, ids, *memory)
             sums += sentinel, loss
-            new = np.flatnonzero(before != self.held.ids)
-            come = self.held.ids[new]
+            new = np.flatnonzero(before != held.ids)
+            come = held.ids[new]
             self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come)
         return sums
 
-    def _invert(self, KB):
+    def _renew(self, held, KB):
+        """Make what a policy knows of the vectors' kernel values with each other, once there are all of them."""
+        policy, K = held.policy, self.kernel.gram(self.vectors.rows(), held.ids)
+        if isinstance(policy, Projection):
+            self._invert(held, K, KB)
+            return
+        held.left[0] = NO_LIMIT
+        if isinstance(policy, Nearest):
+            apart = held.norms - 2.0 * K
+            np.fill_diagonal(apart, np.inf)
+            policy.K[:], policy.near[:] = K, apart.argmin(axis=1)
+
+    def _invert(self, held, K, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""
-        held, Q, K = self.held, self.policy.Q, self.kernel.gram(self.vectors.rows(), self.held.ids)
-        factor, keep = pivoted_cholesky(K, self.policy.dependent)
-        n, inverse = len(keep), invert_lower(factor)
-        inverse = multiply_transposed(inverse, inverse)
+        inverse, keep = invert_factor(K, held.policy.dependent)
+        n, inverse = len(keep), multiply_transposed(inverse, inverse)
         if n == len(K):
-            Q[np.ix_(keep, keep)] = inverse
+            held.policy.Q[np.ix_(keep, keep)] = inverse
             held.left[0] = n
             return
         gone = np.setdiff1d(np.arange(len(K)), keep)
@@ -481,6 +471,5 @@ class Budget(Expansion):
         for array in (held.W, held.norms, held.ids, KB.T):
             array[:n] = array[keep]
             array[n:] = 0
-        held.ids[n:], held.n[0] = -1, n
-        rows, self.vectors = self.vectors.rows()[keep], Vectors(self.vectors.n_features, self.kernel.dtype)
-        self.vectors.put(np.arange(n), rows, held.ids[:n])
+        held.ids[n:] = -1
+        self.vectors = hold(self.vectors.rows()[keep], held.ids[:n], self.kernel.dtype)

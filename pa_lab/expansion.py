@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pa_lab.compiled import COMPILED
+from pa_lab.compiled import COMPILED, INNER
 from pa_lab.jit import njit
-from pa_lab.kernels import ONE_THREAD, Factor, Threads, Vectors
+from pa_lab.kernels import Factor, Vectors, with_room
 from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shrink, widen
 from pa_lab.queries import N_AVERAGED
 from pa_lab.rows import GramRows, dot
@@ -32,7 +32,7 @@ class Block(NamedTuple):
     examples: Examples
     way: Way
     counts: np.ndarray
-    threads: Threads = ONE_THREAD
+    threads: int = 1
 
 
 class Expansion:
@@ -47,6 +47,9 @@ class Expansion:
         What the mean of the weights needs, see `mean`.
     fading : tuple of two floats
         How fast the mean forgets; made from None there is no mean.
+    first, places : int, ndarray
+        While it learns: the number of this call's first row in the stream, and where its rows stand among the vectors,
+        -1 for those that do not. Rows of earlier calls never come again.
     """
 
     def __init__(self, kernel, n_features, n_outputs, fading):
@@ -64,18 +67,18 @@ class Expansion:
         return mean(self.last, self.drift[: self.vectors.n], counts, self.fading)
 
     def make_room(self, counts, n):
-        """Let ``n`` more examples count in the mean; what others may share is not changed in place."""
+        """Let ``n`` more examples count in the mean."""
         if counts[N_AVERAGED] + n > room(self.fading):
-            self.drift = self.drift.copy()
             shrink(self.drift, counts, self.fading, room(self.fading))
 
     def fork(self, first, n_rows):
         """Return a model that learns from ``n_rows`` rows, from number ``first`` on, and leaves this one as it is.
 
-        The two share what is only added to.
+        The two share vectors, which are only added to.
         """
         new = copy.copy(self)
-        new.vectors = self.vectors.fork()
+        new.vectors, new.W, new.drift = self.vectors.fork(), self.W.copy(), self.drift.copy()
+        new.first, new.places = first, np.full(n_rows, -1, np.int32)
         return new
 
     def widened(self, places, n, half):
@@ -83,9 +86,6 @@ class Expansion:
         new = copy.copy(self)
         new.W, new.drift = (widen(array, places, n, half) for array in (self.W, self.drift))
         return new
-
-    def forget_rows(self):
-        """Drop what was needed only as long as the rows of this call could come again."""
 
     def _run(self, gram, start, block):
         """Run the linear pass over rows known by their inner products.
@@ -99,25 +99,7 @@ class Expansion:
 
 
 class Growing(Expansion):
-    """The exact expansion: every example that moved the hypothesis is kept.
-
-    ``places`` says where the rows of this call stand among the vectors, -1 for those that do not; the first of them is
-    number ``first`` of the stream. Rows of earlier calls never come again.
-    """
-
-    def __init__(self, kernel, n_features, n_outputs, fading, n_rows):
-        super().__init__(kernel, n_features, n_outputs, fading)
-        self.first, self.places = 0, np.full(n_rows, -1, np.int32)
-
-    def fork(self, first, n_rows):
-        """Return a model that learns on; the weights of the vectors held now do not change any more."""
-        new = super().fork(first, n_rows)
-        new.first, new.places = first, np.full(n_rows, -1, np.int32)
-        return new
-
-    def forget_rows(self):
-        """Drop the places of the rows."""
-        self.places = np.empty(0, np.int32)
+    """The exact expansion: every example that moved the hypothesis is kept."""
 
     def learn(self, block):
         """Pass a block through the learner and keep the examples that moved the hypothesis."""
@@ -126,18 +108,12 @@ class Growing(Expansion):
         moved = np.flatnonzero(move.any(axis=1))
         rows = block.ids[moved] - self.first
         new = self.places[rows] < 0
-        self._add(block, moved[new])
+        self.places[rows[new]] = places = self.vectors.n + np.arange(np.count_nonzero(new))
+        self.vectors.put(places, block.X[moved[new]], block.ids[moved[new]])
+        self.W, self.drift = with_room(self.W, self.vectors.n), with_room(self.drift, self.vectors.n)
         self.W[self.places[rows]] += move[moved]
         self.drift[self.places[rows]] += drift[moved]
         return sums
-
-    def _add(self, block, rows):
-        """Append examples of a block, with weights of 0."""
-        n, end = self.vectors.n, self.vectors.n + len(rows)
-        self.vectors.put(np.arange(n, end), block.X[rows], block.ids[rows])
-        self.places[block.ids[rows] - self.first] = np.arange(n, end)
-        self.W, self.drift = with_room(self.W, end), with_room(self.drift, end)
-        self.W[n:end] = self.drift[n:end] = 0.0
 
 
 class Landmarks(Expansion):
@@ -150,20 +126,14 @@ class Landmarks(Expansion):
 
     def __init__(self, kernel, rows, ids, n_outputs, fading, norm):
         super().__init__(kernel, rows.shape[1], n_outputs, fading)
-        keep, self.inverse = np.arange(len(rows)), None
+        keep, self.inverse = np.arange(len(rows)), ()
         if norm == "kernel":
             tolerance = len(rows) * np.finfo(kernel.dtype).eps
-            factor, keep = pivoted_cholesky(kernel.gram(rows, ids), tolerance)
-            inverse = invert_lower(factor).astype(kernel.dtype, copy=False)
+            inverse, keep = invert_factor(kernel.gram(rows, ids), tolerance)
+            inverse = inverse.astype(kernel.dtype, copy=False)
             self.inverse = Factor(inverse, lower=True), Factor(inverse.T, upper=True)
         self.vectors.put(np.arange(len(keep)), rows[keep], ids[keep])
         self.W, self.drift = np.zeros((len(keep), n_outputs)), np.zeros((len(keep), self.drift.shape[1]))
-
-    def fork(self, first, n_rows):
-        """Return a model that learns on, with weights of its own."""
-        new = super().fork(first, n_rows)
-        new.W, new.drift = self.W.copy(), self.drift.copy()
-        return new
 
     def learn(self, block):
         """Pass a block through the learner, again until no row moves whose direction ``z`` was not known.
@@ -175,14 +145,17 @@ class Landmarks(Expansion):
         """
         start, k = self.kernel.compute(block.X, self.vectors, self.W, True, block.threads)
         values, Z, known = Factor(k), np.zeros_like(k), np.zeros(len(k), bool)
-        few = self.inverse is None or k.shape[1] < len(k)
+        few = not self.inverse or k.shape[1] < len(k)
         gram = np.eye(len(k)) if few else self.kernel.gram(block.X, block.ids, block.threads)
         wanted, changed = np.full(len(k), block.way.batch_size > 1), [block.counts, block.way.asking.memory]
         changed = [(array, array.copy()) for array in changed if array is not None]
         while True:
             new = np.flatnonzero(wanted & ~known)
             known[new] = True
-            Z[new] = z = self._directions(k[new], block.threads)
+            z = k[new]
+            for factor in self.inverse:  # with K = L L', z = L'^-1 L^-1 k
+                z = factor.times(z, block.threads)
+            Z[new] = z
             gram[new] = values.times(z, block.threads)
             gram[:, new] = gram[new].T
             for array, before in changed:
@@ -195,30 +168,26 @@ class Landmarks(Expansion):
         self.drift += multiply_transposed(drift, Z).T
         return sums
 
-    def _directions(self, k, threads):
-        """Return rows ``z`` for rows ``k``: with ``K = L L'`` they are ``L'^-1 L^-1 k``."""
-        if self.inverse is None:
-            return k
-        lower, upper = self.inverse
-        return upper.times(lower.times(k, threads), threads)
 
+def invert_factor(K, tolerance):
+    """Return the inverse of a lower factor of the part of ``K`` that is regular, and the rows of that part.
 
-def pivoted_cholesky(K, tolerance):
-    """Return a lower factor of the part of ``K`` that is regular to a relative tolerance, and the rows of that part.
-
-    The sums run in a fixed order, so the digits are the same on every processor.
+    The part is regular to a relative tolerance. The sums run in a fixed order, so the digits are the same on every
+    processor.
     """
-    L, rows, left = np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
-    rank = _factorize(K, L, rows, left, tolerance * left.max(initial=0.0))
-    return L[rows[:rank], :rank], rows[:rank]
+    L, inverse, rows, left = np.zeros(K.shape), np.zeros(K.shape), np.arange(len(K)), K.diagonal().copy()
+    rank = _invert_factor(K, L, inverse, rows, left, tolerance * left.max(initial=0.0))
+    return np.ascontiguousarray(inverse[:rank, :rank]), rows[:rank]
 
 
 @njit(**COMPILED)
-def _factorize(K, L, rows, left, least):
-    """Fill in the columns of the factor, the pivots first in ``rows``; returns how many pivots exceed ``least``.
+def _invert_factor(K, L, inverse, rows, left, least):
+    """Fill in the columns of the factor, the pivots first in ``rows``, and the inverse of its regular part.
 
-    ``left`` is the part of the diagonal that the columns so far do not explain.
+    ``left`` is the part of the diagonal that the columns so far do not explain. Returns how many pivots exceed
+    ``least``.
     """
+    rank = len(K)
     for m in range(len(K)):
         pivot = m
         for i in range(m, len(K)):
@@ -226,42 +195,28 @@ def _factorize(K, L, rows, left, least):
                 pivot = i
         p = rows[pivot]
         if not left[p] > least:
-            return m
+            rank = m
+            break
         rows[m], rows[pivot] = p, rows[m]
         L[p, m] = np.sqrt(left[p])
         for i in range(m + 1, len(K)):
             q = rows[i]
             L[q, m] = (K[q, p] - dot(L[q], L[p], m)) / L[p, m]
             left[q] -= L[q, m] * L[q, m]
-    return len(K)
+    for m in range(rank):
+        _invert_row(L[rows[m]], inverse, m)
+    return rank
 
 
-def invert_lower(L):
-    """Return the inverse of a lower triangular matrix."""
-    X = np.zeros(L.shape)
-    _invert_rows(L, X)
-    return X
-
-
-@njit(**COMPILED)
-def _invert_rows(L, X):
-    """Fill in the inverse of ``L``, row by row."""
-    for i in range(len(L)):
-        for k in range(i):
-            for j in range(k + 1):
-                X[i, j] -= L[i, k] * X[k, j]
-        for j in range(i):
-            X[i, j] /= L[i, i]
-        X[i, i] = 1.0 / L[i, i]
-
-
-def with_room(A, n):
-    """Return ``A`` with at least ``n`` rows, new ones 0; room grows by a quarter, so that appending is cheap."""
-    if n <= len(A) and A.flags.writeable:
-        return A
-    out = np.zeros((max(n, len(A) + len(A) // 4), A.shape[1]))
-    out[: len(A)] = A
-    return out
+@njit(**INNER)
+def _invert_row(row, inverse, m):
+    """Fill in row ``m`` of the inverse of a lower triangular matrix, once those before are there."""
+    for k in range(m):
+        for j in range(k + 1):
+            inverse[m, j] -= row[k] * inverse[k, j]
+    for j in range(m):
+        inverse[m, j] /= row[m]
+    inverse[m, m] = 1.0 / row[m]
 
 
 def multiply_transposed(A, B):

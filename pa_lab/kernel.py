@@ -14,6 +14,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -21,7 +22,7 @@ from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.calls import before_or_after
 from pa_lab.expansion import Block, Growing, Landmarks
-from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric, use_threads
+from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric
 from pa_lab.notices import warn
 from pa_lab.parameters import documented
 from pa_lab.passes import Examples, fading_of, room
@@ -77,7 +78,7 @@ class KernelModel(OnlineEstimator):
         if self.budget is not None:
             single = kernel.is_single(X)
             return Budget(kernel, X.shape[1], self._n_outputs, self.budget, self.budget_policy, single)
-        return Growing(kernel, X.shape[1], self._n_outputs, fading, X.shape[0])
+        return Growing(kernel, X.shape[1], self._n_outputs, fading)
 
     def _gamma(self, X):
         if not isinstance(self.gamma, str):
@@ -123,7 +124,7 @@ class KernelModel(OnlineEstimator):
 
     def _close_model(self, X):
         self._passed += X.shape[0]
-        self._model.forget_rows()
+        self._model.places = None
 
     def _make_pass(self, X, examples, way):
         """Pass the rows through the model, block by block."""
@@ -133,20 +134,19 @@ class KernelModel(OnlineEstimator):
         farthest = X.shape[1] * np.float64(2 * max(X.max(), -X.min())) ** power  # an infinite distance: a value of 0
         self._refuse_unless_finite(farthest if farthest < np.finfo(X.dtype).max else np.inf, X)
         if self._model is None:
-            self._model = self._empty_model(X, order)
+            self._model = self._empty_model(X, order).fork(self._passed, X.shape[0])
         most = min(BLOCK, room(self._model.fading) * 7 // 8)
         step = max(self.batch_size, most // self.batch_size * self.batch_size)
-        sums = np.zeros(2)
-        with use_threads(self.n_jobs) as threads:
-            for at in range(0, n, step):
-                part = slice(at, min(at + step, n))
-                rows = order[part] if len(order) else part
-                some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]))
-                these = Examples(np.array(y[rows]), C[rows], trace=trace[part])
-                ids = self._passed + np.r_[rows]
-                self._model.make_room(self._counts, len(ids))
-                sums += self._model.learn(Block(dense(X[rows]), ids, these, some, self._counts, threads))
-                self._refuse_unless_finite(sums[0], X)
+        sums, threads = np.zeros(2), effective_n_jobs(self.n_jobs)
+        for at in range(0, n, step):
+            part = slice(at, min(at + step, n))
+            rows = order[part] if len(order) else part
+            some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]))
+            these = Examples(np.array(y[rows]), C[rows], trace=trace[part])
+            ids = self._passed + np.r_[rows]
+            self._model.make_room(self._counts, len(ids))
+            sums += self._model.learn(Block(dense(X[rows]), ids, these, some, self._counts, threads))
+            self._refuse_unless_finite(sums[0], X)
         self._refuse_unless_finite(self._model.mean(self._counts).sum(), X)
         return sums
 
@@ -154,8 +154,7 @@ class KernelModel(OnlineEstimator):
     def _scores(self, X, weights):
         """Return scores of rows under some weights: an array of shape (n_rows, n_outputs)."""
         model = self._model
-        with use_threads(self.n_jobs) as threads:
-            return model.kernel.scores(X, model.vectors, weights, threads)
+        return model.kernel.scores(X, model.vectors, weights, effective_n_jobs(self.n_jobs))
 
     # ---- what is shown
 

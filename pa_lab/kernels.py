@@ -15,13 +15,10 @@ and would gain little time.
 """
 
 import math
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.jit import lower_builtin, njit, overload, type_callable, types
@@ -33,7 +30,7 @@ BLOCK = 256  # rows at a time
 TILE = 128  # vectors at a time
 UNROLL = 4  # features at a time; rows and vectors are filled up with zeros to a multiple of it
 LINE = 64  # bytes to which tiles are aligned: a cache line, and the widest vector register
-WORTH_A_THREAD = 2**15  # kernel values below which handing over to a thread costs more than it brings
+WORTH_A_THREAD = 2**18  # kernel values below which starting threads costs more than it brings
 
 
 def fma(a, b, c):
@@ -120,32 +117,25 @@ overload(exp, jit_options={"forceinline": True, "error_model": "numpy"})(
 
 
 @njit(**INNER, forceinline=True)
-def _add_products(x, y, s, f, k, l):
-    """Add ``UNROLL`` products from feature ``f`` on of two rows with a tile: of ``x`` to ``k``, of ``y`` to ``l``."""
-    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-    y0, y1, y2, y3 = y[f], y[f + 1], y[f + 2], y[f + 3]
-    s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
-    for j in range(TILE):
-        k[j] = fma(x3, s3[j], fma(x2, s2[j], fma(x1, s1[j], fma(x0, s0[j], k[j]))))
-        l[j] = fma(y3, s3[j], fma(y2, s2[j], fma(y1, s1[j], fma(y0, s0[j], l[j]))))
+def _add(products, squared, x, s, j, total):
+    """Add ``UNROLL`` features of a row and vector ``j``: products, or squared or absolute distances, see `Formula`."""
+    if products is not None:
+        return fma(x[3], s[3, j], fma(x[2], s[2, j], fma(x[1], s[1, j], fma(x[0], s[0, j], total))))
+    a, b, c, d = x[0] - s[0, j], x[1] - s[1, j], x[2] - s[2, j], x[3] - s[3, j]
+    if squared is not None:
+        return fma(d, d, fma(c, c, fma(b, b, fma(a, a, total))))
+    return (((total + abs(a)) + abs(b)) + abs(c)) + abs(d)
 
 
 @njit(**INNER, forceinline=True)
-def _add_distances(squared, x, y, s, f, k, l):
-    """As `_add_products`: ``squared`` or, if that is None, absolute distances."""
-    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-    y0, y1, y2, y3 = y[f], y[f + 1], y[f + 2], y[f + 3]
-    s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
-    if squared is not None:
-        for j in range(TILE):
-            a, b, c, d = x0 - s0[j], x1 - s1[j], x2 - s2[j], x3 - s3[j]
-            k[j] = fma(d, d, fma(c, c, fma(b, b, fma(a, a, k[j]))))
-            a, b, c, d = y0 - s0[j], y1 - s1[j], y2 - s2[j], y3 - s3[j]
-            l[j] = fma(d, d, fma(c, c, fma(b, b, fma(a, a, l[j]))))
-    else:
-        for j in range(TILE):
-            k[j] = (((k[j] + abs(x0 - s0[j])) + abs(x1 - s1[j])) + abs(x2 - s2[j])) + abs(x3 - s3[j])
-            l[j] = (((l[j] + abs(y0 - s0[j])) + abs(y1 - s1[j])) + abs(y2 - s2[j])) + abs(y3 - s3[j])
+def _add_features(products, squared, x, y, s, f, k, l):
+    """Add ``UNROLL`` features from ``f`` on of two rows with a tile: of ``x`` to ``k``, of ``y`` to ``l``."""
+    x4 = x[f], x[f + 1], x[f + 2], x[f + 3]
+    y4 = y[f], y[f + 1], y[f + 2], y[f + 3]
+    s4 = s[f : f + UNROLL]
+    for j in range(TILE):
+        k[j] = _add(products, squared, x4, s4, j, k[j])
+        l[j] = _add(products, squared, y4, s4, j, l[j])
 
 
 @njit(**INNER, forceinline=True)
@@ -154,10 +144,7 @@ def _compare(products, squared, x, y, s, k, l):
     for j in range(TILE):
         k[j] = l[j] = 0.0
     for f in range(0, x.shape[0], UNROLL):
-        if products is not None:
-            _add_products(x, y, s, f, k, l)
-        else:
-            _add_distances(squared, x, y, s, f, k, l)
+        _add_features(products, squared, x, y, s, f, k, l)
 
 
 @njit(**INNER, forceinline=True)
@@ -203,19 +190,16 @@ class Formula(NamedTuple):
 
 
 @njit(**COMPILED, nogil=True)
-def over_tiles(formula, X, tiles, W, scores, K, work, sums):
+def over_tiles(formula, X, tiles, W, scores, K, work, part):
     """Kernel values of rows ``X`` with the vectors of ``tiles``: put into ``K``, and summed with weights.
 
-    The weights are the rows of ``W``, one for each vector; the sums are added to ``scores``, of shape (rows of X,
-    columns of W). ``W`` without columns: no sums. ``K`` without rows: values are not kept. ``work`` and ``sums`` are
-    memory to write on.
+    ``K`` has a column for each vector, and no rows if values are not kept. Each row of ``W`` holds the weights of one
+    sum, with zeros up to whole tiles; the sums are added to ``scores``, of shape (rows of X, rows of W). ``work`` and
+    ``part`` are memory to write on.
     """
-    n, n_rows, w, part = W.shape[0], X.shape[0], sums[1:], sums[0]
+    n, n_rows = K.shape[1], X.shape[0]
     for at in range(0, n, TILE):
         m = min(TILE, n - at)
-        for c in range(W.shape[1]):
-            for j in range(TILE):
-                w[c, j] = W[at + j, c] if j < m else 0.0
         for i in range(n_rows):
             k = work[i % 2]
             if formula.kind == GIVEN:
@@ -227,21 +211,28 @@ def over_tiles(formula, X, tiles, W, scores, K, work, sums):
             _transform(formula, formula.products, k, work[2])
             for j in range(m, TILE):
                 k[j] = 0.0  # the tile's empty places
-            for c in range(W.shape[1]):
-                scores[i, c] += _weigh(k, w[c], part)
+            for c in range(W.shape[0]):
+                scores[i, c] += _weigh(k, W[c, at : at + TILE], part)
             if K.shape[0] > 0:
                 for j in range(m):
                     K[i, at + j] = k[j]
 
 
-class Threads(NamedTuple):
-    """How many threads there are, and a ``map`` that hands calls to them."""
+def share_out(work, X, n_values, threads):
+    """Return what ``work`` makes of slices of rows, in as many threads if there are many kernel values to compute.
 
-    n: int
-    map: Callable
+    Threads that end with the call that needs them leave nothing behind that a forked process could wait for.
 
-
-ONE_THREAD = Threads(1, map)
+    >>> share_out(len, np.zeros(300), 0, 1), share_out(len, np.zeros(300), WORTH_A_THREAD, 2)
+    ([256, 44], [150, 150])
+    """
+    threads = threads if n_values >= WORTH_A_THREAD else 1
+    step = max(1, min(BLOCK, -(-X.shape[0] // threads)))
+    parts = [X[at : at + step] for at in range(0, max(X.shape[0], 1), step)]
+    if threads == 1:
+        return list(map(work, parts))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
 
 
 @njit(**COMPILED, nogil=True)
@@ -259,7 +250,7 @@ def multiply_tiles(X, tiles, lower, upper, out):
             for i in range(0, X.shape[0], 2):
                 k, l = out[i, t * TILE : (t + 1) * TILE], out[i + 1, t * TILE : (t + 1) * TILE]
                 for f in range(part, min(part + chunk, stop), UNROLL):
-                    _add_products(X[i], X[i + 1], tiles[t], f, k, l)
+                    _add_features(True, None, X[i], X[i + 1], tiles[t], f, k, l)
 
 
 class Factor:
@@ -271,9 +262,12 @@ class Factor:
 
     def __init__(self, matrix, lower=False, upper=False):
         self.shape, self.lower, self.upper = matrix.shape, lower, upper
-        self.tiles = make_tiles(matrix, matrix.dtype)
+        self.tiles = zeros((-(-len(matrix) // TILE), pad(self.shape[1]), TILE), matrix.dtype)
+        for t, tile in enumerate(self.tiles):
+            part = matrix[t * TILE : (t + 1) * TILE]
+            tile[: self.shape[1], : len(part)] = part.T
 
-    def times(self, X, threads=ONE_THREAD):
+    def times(self, X, threads=1):
         """Return the inner products of each row of ``X`` with each row of the matrix."""
 
         def work(part):
@@ -284,10 +278,7 @@ class Factor:
             multiply_tiles(X, self.tiles, self.lower, self.upper, out)
             return out[: len(part), : self.shape[0]]
 
-        few = len(X) * self.shape[0] * self.shape[1] < 64 * WORTH_A_THREAD
-        step = max(1, len(X) if few else -(-len(X) // threads.n))
-        parts = [X[at : at + step] for at in range(0, max(len(X), 1), step)]
-        return np.concatenate(list((map if few else threads.map)(work, parts)))
+        return np.concatenate(share_out(work, X, len(X) * math.prod(self.shape) // 64, threads))
 
 
 def zeros(shape, dtype):
@@ -298,14 +289,13 @@ def zeros(shape, dtype):
     return room[start : start + size].reshape(shape)
 
 
-def make_tiles(rows, dtype):
-    """Return rows in tiles of their own, feature by feature, filled up with zeros."""
-    n, d = rows.shape
-    tiles = zeros((-(-n // TILE), pad(d), TILE), dtype)
-    for t, tile in enumerate(tiles):
-        part = rows[t * TILE : (t + 1) * TILE]
-        tile[:d, : len(part)] = part.T
-    return tiles
+def with_room(A, n):
+    """Return ``A`` with at least ``n`` rows, new ones 0; room grows by a quarter, so that appending is cheap."""
+    if n <= len(A):
+        return A
+    out = zeros((max(n, len(A) + len(A) // 4), *A.shape[1:]), A.dtype)
+    out[: len(A)] = A
+    return out
 
 
 class Vectors:
@@ -330,66 +320,43 @@ class Vectors:
         """Numbers of the vectors in the stream, an array of shape (n,)."""
         return self._ids[: self.n]
 
-    def __getstate__(self):
-        """Pickle the rows only."""
-        return self.n_features, self.tiles.dtype, self.rows(), self.ids
-
-    def __setstate__(self, state):
-        """Put the rows in aligned memory again."""
-        self.__init__(*state[:2])
-        self.put(np.arange(len(state[2])), *state[2:])
+    def __reduce__(self):
+        """Pickle and copy the rows only, which are put in aligned memory again."""
+        return hold, (self.rows(), self.ids, self.tiles.dtype)
 
     def fork(self):
         """Return vectors that share the memory of those held now, and to which others can be added.
 
         Only one of the two may be added to.
         """
-        new = object.__new__(Vectors)  # copy.copy would go by __getstate__ and copy every row
+        new = object.__new__(Vectors)  # copy.copy would go by __reduce__ and copy every row
         vars(new).update(vars(self))
         return new
 
     def put(self, places, rows, ids):
         """Put dense rows with their numbers in these places, new ones or ones in use."""
         self.n = max(self.n, int(places.max(initial=-1)) + 1)
-        if self.n > len(self._ids):
-            held = len(self.tiles)
-            tiles = zeros((max(-(-self.n // TILE), held + held // 4), *self.tiles.shape[1:]), self.tiles.dtype)
-            tiles[:held] = self.tiles
-            self.tiles, self._ids = tiles, np.r_[self._ids, np.full(TILE * (len(tiles) - held), -1)]
+        self.tiles, self._ids = with_room(self.tiles, -(-self.n // TILE)), with_room(self._ids, self.n)
         self._ids[places] = ids
         tile, j = np.divmod(places, TILE)
         self.tiles[tile, : self.n_features, j] = rows
 
     def rows(self):
         """Return a copy of the vectors, row by row: an array of shape (n, n_features)."""
-        out = np.empty((self.n, self.n_features), self.tiles.dtype)
-        for t, tile in enumerate(self.tiles):
-            part = out[t * TILE : (t + 1) * TILE]
-            part[:] = tile[: self.n_features, : len(part)].T
-        return out
+        tile, j = np.divmod(np.arange(self.n), TILE)
+        return np.ascontiguousarray(self.tiles[tile, : self.n_features, j])
+
+
+def hold(rows, ids, dtype):
+    """Return dense rows, and their numbers, as vectors."""
+    vectors = Vectors(rows.shape[1], dtype)
+    vectors.put(np.arange(len(rows)), rows, ids)
+    return vectors
 
 
 def pad(n_features):
     """Return the number of features once zeros fill them up to a multiple of ``UNROLL``."""
     return -(-n_features // UNROLL) * UNROLL
-
-
-@contextmanager
-def use_threads(n_jobs=None):
-    """Start as many threads as scikit-learn's ``n_jobs`` asks for; they end with the ``with`` statement.
-
-    Threads that end with the call that needs them leave nothing behind that a forked process could wait for.
-
-    >>> with use_threads(2) as threads:
-    ...     threads.n, list(threads.map(abs, [-1, -2]))
-    (2, [1, 2])
-    """
-    n = effective_n_jobs(n_jobs)
-    if n == 1:
-        yield ONE_THREAD
-        return
-    with ThreadPoolExecutor(n) as pool:
-        yield Threads(n, pool.map)
 
 
 class Kernel:
@@ -424,11 +391,9 @@ class Kernel:
             return np.asarray(self.kind(row, row)).dtype == np.float32
         return self.dtype == np.float32
 
-    def gram(self, X, ids, threads=ONE_THREAD):
+    def gram(self, X, ids, threads=1):
         """Return the kernel values of rows with each other, doubles whatever the dtype; ``ids`` are their numbers."""
-        own = Vectors(X.shape[1], self.dtype)
-        own.n, own.tiles, own._ids = len(X), make_tiles(X, self.dtype), ids
-        K = self.values(X, own, threads).astype(np.float64, copy=False)
+        K = self.values(X, hold(X, ids, self.dtype), threads).astype(np.float64, copy=False)
         if callable(self.kind):
             refuse_asymmetric(K, "kernel must be symmetric; the matrix of its values")
         least = K.diagonal().min()
@@ -436,45 +401,37 @@ class Kernel:
             raise ValueError(f"k(x, x) = {least:.3g} is negative for a row of X: a squared norm is not.")
         return K
 
-    def values(self, X, vectors, threads=ONE_THREAD):
+    def values(self, X, vectors, threads=1):
         """Return ``k(x, s)`` for all rows and vectors, an array of shape (n_rows, n_vectors) in the kernel's dtype."""
         return self.compute(X, vectors, np.empty((vectors.n, 0)), True, threads)[1]
 
-    def scores(self, X, vectors, W, threads=ONE_THREAD):
+    def scores(self, X, vectors, W, threads=1):
         """Return ``sum_j W[j] k(x, s_j)`` for all rows, an array of doubles of shape (n_rows, columns of ``W``)."""
         return self.compute(X, vectors, W, False, threads)[0]
 
-    def compute(self, X, vectors, W, keep, threads=ONE_THREAD):
+    def compute(self, X, vectors, W, keep, threads=1):
         """Return the scores and, with ``keep``, the kernel values; rows are shared out to threads in slices."""
-        n, W = X.shape[0], np.ascontiguousarray(W)
-        one_thread = callable(self.kind) or n * vectors.n < WORTH_A_THREAD
-        step = BLOCK if one_thread else min(BLOCK, -(-n // threads.n))
-        parts = [X[at : at + step] for at in range(0, max(n, 1), step)]
-        done = (map if one_thread else threads.map)(lambda part: self._compute(part, vectors, W, keep), parts)
+        weights = zeros((W.shape[1], -(-vectors.n // TILE) * TILE), np.float64)
+        weights[:, : vectors.n] = W.T
+        n_values = 0 if callable(self.kind) else X.shape[0] * vectors.n
+        done = share_out(lambda part: self._compute(part, vectors, weights, keep), X, n_values, threads)
         scores, K = zip(*done, strict=True)
         return np.concatenate(scores), np.concatenate(K)
 
-    def _compute(self, X, vectors, W, keep):
+    def _compute(self, X, vectors, weights, keep):
         """Return scores and values of one slice. Calls share nothing that is written to."""
-        n, scores = vectors.n, np.zeros((X.shape[0], W.shape[1]))
-        K = np.empty((X.shape[0] * keep, n), self.dtype)
-        if scores.shape[0] == 0 or n == 0:
-            return scores, K
-        memory = zeros((3, TILE), self.dtype), zeros((1 + W.shape[1], TILE), np.float64)
-        if self.formula.kind == GIVEN:
-            values = self._given_values(X, vectors)
-            no_tiles = np.empty((0, UNROLL, TILE), self.dtype)
-            over_tiles(self.formula, values, no_tiles, W, scores, K[:0], *memory)
-            return scores, values[: len(K)]
-        X = _block(X, pad(X.shape[1]), self.dtype)
-        over_tiles(self.formula, X, vectors.tiles, W, scores, K, *memory)
+        scores, K = np.zeros((X.shape[0], len(weights))), np.empty((X.shape[0] * keep, vectors.n), self.dtype)
+        if X.shape[0] > 0 and vectors.n > 0:
+            X = self._given_values(X, vectors) if self.formula.kind == GIVEN else _block(X, pad(X.shape[1]), self.dtype)
+            memory = zeros((3, TILE), self.dtype), zeros((TILE // 4,), np.float64)
+            over_tiles(self.formula, X, vectors.tiles, weights, scores, K, *memory)
         return scores, K
 
     def _given_values(self, X, vectors):
         """Return the values that stand in the rows, or that a callable gives."""
         X = _block(X, X.shape[1], self.dtype)
         if self.kind == "precomputed":
-            return X[:, vectors.ids]
+            return np.ascontiguousarray(X[:, vectors.ids])
         values = np.asarray(self.kind(X, vectors.rows()))
         if values.shape != (len(X), vectors.n):
             raise ValueError(f"kernel must return an array of shape {(len(X), vectors.n)}; got {values.shape}.")

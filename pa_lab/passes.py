@@ -25,7 +25,7 @@ from pa_lab.queries import (
     Asking,
     decide,
 )
-from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, slices, squared_norm, take
+from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, slices, squared_norm
 from pa_lab.rules import TINY, Rule, direction, is_capped, is_mistake, loss_of, n_walls, step, worst_rival
 
 SPAN = 512  # half-lives of rows that the terms of ``drift`` may span: they stay below 2^512
@@ -98,24 +98,15 @@ def run(rows, examples, way, state):
 
     Returns ``(sentinel, losses)``: a number that is finite exactly if all went well, and the sum of the losses.
     """
-    y, C, order, trace = examples
-    n, n_outputs = len(order) or len(y), state.weights.shape[1]
+    n, n_outputs = len(examples.order) or len(examples.y), state.weights.shape[1]
     size = min(way.batch_size, max(n, 2)) if way.batch_size > 1 else 1
     (W, lanes), one_vs_rest = as_loops_take(state.weights), way.one_vs_rest or None
     drift = as_loops_take(state.drift)[0] if state.drift.shape[1] else None
     state = state._replace(weights=W, drift=drift, room=room(state.fading))
     b = make_batch(size, n_walls(way.rule)) if size > 1 else None
-    memory = state, lanes, one_vs_rest if n_outputs > 1 else None, b
-    parts = slices(rows, n, n_outputs * size, size)
-    if len(parts) == 1:
-        return learn(rows, examples, way, *memory)
-    sums = np.zeros(2)
-    for part in parts:
-        some = way._replace(asking=way.asking._replace(draws=way.asking.draws[part]))
-        if len(order):
-            sums += learn(rows, Examples(y, C, order[part], trace[part]), some, *memory)
-        else:
-            sums += learn(take(rows, part), Examples(y[part], C[part], order, trace[part]), some, *memory)
+    sums, memory = np.zeros(2), (state, lanes, one_vs_rest if n_outputs > 1 else None, b)
+    for part in slices(rows, n, n_outputs * size, size):
+        sums += learn(rows, examples, way, *memory, part)
     return sums
 
 
@@ -227,8 +218,10 @@ def widen(weights, places, n, half):
 
 
 @njit(**COMPILED, nogil=True)
-def learn(rows, examples, way, state, lanes, one_vs_rest, b):
-    """One pass; see `run`. For two classes and regression, ``state`` holds its only column as a vector.
+def learn(rows, examples, way, state, lanes, one_vs_rest, b, part):
+    """Pass a ``part`` of the examples, from a number up to another; see `run`.
+
+    For two classes and regression, ``state`` holds its only column as a vector.
 
     ``lanes`` of shape (5, n_classes) is memory for the scores of several classes. They are one problem, in which the
     right class is set against the highest-scoring wrong one, or with costs the worst rival; both move, so the squared
@@ -241,23 +234,22 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, b):
     y, C, order, trace = examples
     W, drift, counts, fading, enough = state
     rule = way.rule
-    n = order.shape[0] if order.shape[0] > 0 else y.shape[0]
     records = trace.shape[0] > 0
     sentinel = losses = 0.0
     together, n_problems, movers = 1, 1, 1.0  # rows that share an update, problems of a row, weight vectors in each
     if b is not None:
-        together = b.size
+        together = b.move.shape[0] // b.walls
     if one_vs_rest is not None:
         n_problems = W.shape[1]
     elif lanes is not None:
         movers = 2.0
-    for start in range(0, n, together):
+    for start in range(part[0], part[1], together):
         if counts[N_AVERAGED] >= enough:
             shrink(drift, counts, fading, enough)
         before, suffered, m = counts[N_AVERAGED], 0.0, np.int64(0)
         stop = start + 1
         if b is not None:
-            stop = min(start + together, n)
+            stop = min(start + together, part[1])
         for t in range(start, stop):
             i = order[t] if order.shape[0] > 0 else t
             p, first, second, finite = look_at(rows, i, W, lanes)
@@ -440,14 +432,14 @@ def score_rows(rows, n, W):
     W, lanes = as_loops_take(np.ascontiguousarray(W))
     scores = np.empty((n, 1 if lanes is None else W.shape[1]))
     for part in slices(rows, n, scores.shape[1]):
-        fill_scores(take(rows, part), W, lanes, scores[part])
+        fill_scores(rows, W, lanes, scores, part)
     return scores
 
 
 @njit(**COMPILED, nogil=True)
-def fill_scores(rows, W, lanes, out):
-    """Put the scores of rows into ``out``, as `score_rows` returns them."""
-    for i in range(out.shape[0]):
+def fill_scores(rows, W, lanes, out, part):
+    """Put the scores of a part of the rows into ``out``, as `score_rows` returns them."""
+    for i in range(part[0], part[1]):
         if W.ndim == 1:
             out[i, 0] = score(rows, i, W)
         else:

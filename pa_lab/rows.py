@@ -160,28 +160,17 @@ def make_rows(X, constant=0.0):
 
 
 def slices(rows, n, times=1, whole=1):
-    """Cut ``n`` rows into slices for compiled loops, which cannot be interrupted, to take one after the other.
+    """Cut ``n`` rows into parts for compiled loops, which cannot be interrupted, to take one after the other.
 
-    A loop reads each number of a row ``times`` times over. Slices hold a multiple of ``whole`` rows, but for the last.
-    Rows known by their inner products stay together.
+    A loop reads each number of a row ``times`` times over. Parts hold a multiple of ``whole`` rows, but for the last.
 
     >>> rows = make_rows(np.ones((10, 2**22)))
     >>> slices(rows, 10), slices(rows, 10, whole=4)
-    ([slice(0, 3, None), slice(3, 6, None), slice(6, 9, None), slice(9, 10, None)], \
-[slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)])
+    ([(0, 3), (3, 6), (6, 9), (9, 10)], [(0, 4), (4, 8), (8, 10)])
     """
-    if isinstance(rows, GramRows):
-        return [slice(0, n)]
-    row = rows.data.size // max(1, len(rows.indptr) - 1 if isinstance(rows, SparseRows) else len(rows.data))
-    step = max(1, AT_ONCE // ((row + 32) * times * whole)) * whole  # a row costs as much as 32 numbers besides
-    return [slice(at, min(at + step, n)) for at in range(0, n, step)]
-
-
-def take(rows, part):
-    """Return a slice of dense or CSR rows, without a copy."""
-    if isinstance(rows, SparseRows):
-        return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
-    return rows._replace(data=rows.data[part])
+    row = rows.data.size // max(1, n) + 32  # a row costs as much as 32 numbers besides
+    step = max(1, AT_ONCE // (row * times * whole)) * whole
+    return [(at, min(at + step, n)) for at in range(0, n, step)]
 
 
 @njit(**INNER, forceinline=True)

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import oracles
 from pa_lab import PAClassifier, PARegressor, passes
-from pa_lab.batch import make_batch, solve
+from pa_lab.batch import make_batch, solve_batch
 from pa_lab.passes import IN_ORDER, Examples, State, Way
 from pa_lab.queries import ASK_ALL, N_COUNTERS, N_UPDATES
 from pa_lab.rows import GramRows, make_rows
@@ -20,6 +20,14 @@ from pa_lab.rules import PA1, PA2, PALS, VARIANTS, make_rule, n_walls, step
 DUALS = {"PA-I": PA1, "PA-II": PA2}
 BATCHED = ("PA-I", "PA-II", "PALS")
 RNG = np.random.default_rng(0)
+
+
+def solve(variant, A, loss, C):
+    """``tau`` and the relative gap of one problem: ``A`` of shape (n, n), losses, prices; as the passes solve it."""
+    b = make_batch(len(loss))
+    b.A[:], b.c.loss, b.c.price = A, loss, C
+    gap = solve_batch(b, variant, len(loss))
+    return b.c.tau, gap
 
 
 def ask(variant, A, loss, C):
@@ -208,7 +216,7 @@ def run(X, y, variant, *, classes=1, epsilon=None, query=0, draws=None, batch_si
     examples, rule = Examples(y.astype(float), np.full(len(y), 0.4), IN_ORDER, trace), make_rule(variant, epsilon)
     (weights, lanes), group = passes.as_loops_take(W), make_batch(batch_size, n_walls(rule)) if batch_size else None
     state = State(weights, drift.reshape(weights.shape), counts)
-    passes.learn(make_rows(X, 1.0), examples, Way(rule, asking), state, lanes, None, group)
+    passes.learn(make_rows(X, 1.0), examples, Way(rule, asking), state, lanes, None, group, (0, len(y)))
     return W, drift, counts, np.abs(trace)
 
 

@@ -11,7 +11,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from pa_lab import kernels
-from pa_lab.kernels import DISTANCES, KINDS, TILE, Kernel, Vectors, use_threads
+from pa_lab.kernels import DISTANCES, KINDS, TILE, Kernel, Vectors, hold
 
 RELATIVE = {np.float64: 1e-12, np.float32: 1e-5}
 
@@ -52,9 +52,7 @@ def expression(kind, gamma, coef0, degree, x, S):
 
 
 def held(rows, dtype=np.float64):
-    vectors = Vectors(rows.shape[1], dtype)
-    vectors.put(np.arange(len(rows)), rows, np.arange(len(rows)))
-    return vectors
+    return hold(rows, np.arange(len(rows)), dtype)
 
 
 # ---------------------------------------------------------------- exp
@@ -116,9 +114,8 @@ def test_sums_are_the_same_bits_however_they_are_cut(kind):
     X, S, W = rng.normal(size=(300, 7)), rng.normal(size=(1500, 7)), rng.normal(size=(1500, 3))
     kernel, vectors = Kernel(kind, 0.2, 3, 0.1, np.float64), held(S)
     scores = kernel.scores(X, vectors, W)
-    for n in (2, 3, 7):
-        with use_threads(n) as threads:
-            assert np.array_equal(kernel.scores(X, vectors, W, threads), scores)
+    for threads in (2, 3, 7):
+        assert np.array_equal(kernel.scores(X, vectors, W, threads), scores)
     assert np.array_equal(np.vstack([kernel.scores(X[i : i + 1], vectors, W) for i in range(300)]), scores)
     assert np.array_equal(np.hstack([kernel.scores(X, vectors, W[:, k : k + 1]) for k in range(3)]), scores)
     grown = Vectors(7, np.float64)
@@ -185,6 +182,5 @@ def test_products_with_a_factor(n, d, rows):
     for matrix, shape in ((A, {}), (np.tril(A), {"lower": True}), (np.triu(A), {"upper": True})):
         product = kernels.Factor(matrix, **shape).times(X)
         assert product.shape == (rows, n) and np.abs(product - X @ matrix.T).max(initial=0) < 1e-12
-        with use_threads(2) as threads:
-            assert np.array_equal(kernels.Factor(matrix, **shape).times(X, threads), product)
+        assert np.array_equal(kernels.Factor(matrix, **shape).times(X, 2), product)
         assert np.array_equal(kernels.Factor(matrix, **shape).times(X[:1]), product[:1])

@@ -39,7 +39,7 @@ def test_no_label_is_read_unasked(rule, n_classes, sparse):
         W, lanes = as_loops_take(np.zeros((5, 1 if n_classes == 2 else n_classes)))
         state = State(W, None, np.zeros(N_COUNTERS, dtype=np.int64))
         examples, way = Examples(labels, np.ones(80), IN_ORDER, record), Way(make_rule("PA-I"), asking)
-        function(rows, examples, way, state, lanes, None, None)
+        function(rows, examples, way, state, lanes, None, None, (0, 80))
         return W
 
     record = np.zeros((80, 4))
