@@ -19,17 +19,49 @@ from pa_lab.study import datasets, newswire
 from pa_lab.study.experiments import peak_memory, progressive, timed, trace
 
 
+def scaled_so_far(X: np.ndarray, cut: float = 5.0) -> np.ndarray:
+    """Return each row in means and standard deviations of all rows before it, cut at plus and minus ``cut``.
+
+    Nothing of a row's own time or later is used, so a live stream can be scaled in the same way. A column that has not
+    varied before a row has no scale yet, and is 0 there.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    cut : float, default=5.0
+        Standard deviations beyond which a value is cut.
+
+    Examples
+    --------
+    >>> scaled_so_far(np.array([[1.0], [3.0], [4.0], [99.0]])).ravel().tolist()  # 4 is two above the mean of 1 and 3
+    [0.0, 0.0, 2.0, 5.0]
+    """
+    Z = X - X[0]  # a column that has not varied is exactly 0, and sums of squares lose few digits
+    none, rows = np.zeros((1, X.shape[1])), np.maximum(np.arange(len(X)), 1)[:, None]
+    mean = np.vstack([none, np.cumsum(Z, axis=0)[:-1]]) / rows
+    square = np.vstack([none, np.cumsum(Z**2, axis=0)[:-1]]) / rows
+    std = np.sqrt(np.maximum(square - mean**2, 0))
+    return np.clip(np.divide(Z - mean, std, out=np.zeros_like(Z), where=std > 0), -cut, cut)
+
+
 @cache
 def prepared(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of a drifting stream with a last column of ones, for the intercept, and the labels.
 
-    Weather is given in means and standard deviations of its first year, and cut at five: it has two pressures of 5,500
-    hectopascals. Electricity comes scaled to 0..1.
+    Parameters
+    ----------
+    name : {"electricity", "electricity, unscaled", "weather"}
+        Electricity is `scaled_so_far`. Unscaled it comes as it is published: each column between 0 and 1, most prices
+        below a sixth, and three columns constant for the first 17,000 rows. Weather is given in means and standard
+        deviations of its first year, and cut at five. It has two pressures of 5,500 hectopascals, which would stretch
+        the standard deviation of all later rows.
     """
-    data = datasets.load(name)
+    data = datasets.load(name.partition(",")[0])
     X, first = data.X, data.X[:365]
     if name == "weather":
         X = np.clip((X - first.mean(axis=0)) / first.std(axis=0), -5, 5)
+    elif name == "electricity":
+        X = scaled_so_far(X)
     return np.column_stack([X, np.ones(len(X))]), data.y
 
 
