@@ -233,3 +233,6 @@ def test_ways_of_predicting_a_stream(stream, monkeypatch):
     p = np.sum(streams.weights_before(0.1, X, y) * X, axis=1)
     assert memory["repeats"] == pytest.approx(100 * np.mean(p * before > 0))
     assert memory["no_change"] == same["error"]
+    lengths = np.abs(np.diff(streams.weights_before(0.1, X, y), axis=0)).max(axis=1) / np.abs(X[:-1]).max(axis=1)
+    shortened = 100 * np.mean(lengths > 0.1 - 1e-9)
+    assert memory["shortened"] == pytest.approx(shortened, abs=0.05) and shortened > 5

@@ -226,12 +226,15 @@ def memory(stream: str, C: float) -> dict[str, float]:
     """Return how fast PA-I forgets a `prepared` stream.
 
     Returns a dict with its ``half_life``; ``repeats``, the percentage of rows in which it predicts the label of the row
-    before; and ``no_change``, the percentage of mistakes of one who always does (see `errors`).
+    before; ``no_change``, the percentage of mistakes of one who always does (see `errors`); and ``shortened``, the
+    percentage of rows whose step is as long as C allows.
     """
     X, y = prepared(stream)
     before = late(y, 1)
+    steps = trace(PAClassifier(C=C, fit_intercept=False), X, y)["tau"]
     found = {"half_life": half_life(weights_before(C, X, y), X, y), "no_change": errors(before, y)["error"]}
-    return found | {"repeats": float(100 * np.mean(decisions(X, y, C) * before > 0))}
+    found |= {"repeats": float(100 * np.mean(decisions(X, y, C) * before > 0))}
+    return found | {"shortened": float(100 * np.mean(steps >= C))}
 
 
 def half_life(W: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
