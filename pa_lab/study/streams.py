@@ -3,7 +3,7 @@
 Labels are -1 and +1; a decision above 0 means +1.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from time import process_time
 
 import numpy as np
@@ -92,12 +92,22 @@ def decisions(X: np.ndarray, y: np.ndarray, C: float, weights: str = "last", del
     >>> decisions(np.array([[2.0], [1.0], [1.0]]), np.array([1, -1, 1]), C=1.0).tolist()
     [0.0, 0.5, -0.5]
     """
-    W = weights_before(C, X, y)
+    return scores_by(weights_before(C, X, y), X, weights, delay)
+
+
+def scores_by(W: np.ndarray, X: np.ndarray, weights: str = "last", delay: int = 0) -> np.ndarray:
+    """Return what `decisions` does, from the weights before each row."""
     if weights != "last":
         W = np.cumsum(W, axis=0)  # a sum has the sign of the mean
     if weights == "last 100":
         W = W - late(W, 100)
     return np.sum(late(W, delay) * X, axis=1)
+
+
+@lru_cache(maxsize=1)
+def weights_along(stream: str, C: float) -> np.ndarray:
+    """Return `weights_before` on a `prepared` stream; the last one is kept, as many ways of deciding share it."""
+    return weights_before(C, *prepared(stream))
 
 
 def late(values: np.ndarray, rows: int) -> np.ndarray:
@@ -180,7 +190,7 @@ def follow(model: BaseEstimator, X: np.ndarray, y: np.ndarray, block: int = 500)
 def linear(stream: str, C: float, weights: str = "last", delay: int = 0) -> dict:
     """Predict a `prepared` stream with PA-I in one pass, and return its mistakes as `judged` does (see `decisions`)."""
     X, y = prepared(stream)
-    return judged(decisions(X, y, C, weights, delay), y)
+    return judged(scores_by(weights_along(stream, C), X, weights, delay), y)
 
 
 def kernel(stream: str, policy: str, gamma: float, C: float, budget: int = 100) -> dict:
@@ -232,8 +242,9 @@ def memory(stream: str, C: float) -> dict[str, float]:
     X, y = prepared(stream)
     before = late(y, 1)
     steps = trace(PAClassifier(C=C, fit_intercept=False), X, y)["tau"]
-    found = {"half_life": half_life(weights_before(C, X, y), X, y), "no_change": errors(before, y)["error"]}
-    found |= {"repeats": float(100 * np.mean(decisions(X, y, C) * before > 0))}
+    W = weights_before(C, X, y)
+    found = {"half_life": half_life(W, X, y), "no_change": errors(before, y)["error"]}
+    found |= {"repeats": float(100 * np.mean(scores_by(W, X) * before > 0))}
     return found | {"shortened": float(100 * np.mean(steps >= C))}
 
 
