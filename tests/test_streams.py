@@ -139,6 +139,24 @@ def test_every_learner_has_a_score_and_every_choice_where_its_setting_is_chosen(
         assert not sooner["silent"].any() and (sooner.groupby(["case", "delay"])["share"].nunique() == 1).all()
 
 
+def test_a_row_is_scaled_by_the_rows_before_it_alone():
+    """Against a loop over rows, with columns far from 0, one that is constant at first, and an outlier."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) * [1, 1e-3, 10, 1] + [0, 0.1, 1e3, -0.1]
+    X[:200, 3], X[50, 0] = 0.3, 1e3
+    found = streams.scaled_so_far(X, cut=3.0)
+    for t, row in enumerate(X):
+        for j, value in enumerate(row):
+            before = X[:t, j]
+            if len(set(before)) < 2:
+                assert found[t, j] == 0  # it has not varied yet
+            else:
+                score = (value - before.mean()) / before.std()
+                assert found[t, j] == pytest.approx(min(max(score, -3), 3), rel=1e-6, abs=1e-9)
+    assert np.abs(found).max() == 3 and np.abs(streams.scaled_so_far(X)).max() == 5
+    assert np.array_equal(streams.scaled_so_far(X[:250], cut=3.0), found[:250])
+
+
 @needs_data
 @pytest.mark.parametrize(("name", "no_change"), [("electricity", 14.67), ("weather", 31.97)])
 def test_prepared_streams(name, no_change, monkeypatch):
@@ -148,6 +166,10 @@ def test_prepared_streams(name, no_change, monkeypatch):
     assert 100 * np.mean(y[1:] != y[:-1]) == pytest.approx(no_change, abs=0.01)  # as published for Electricity
     if name == "weather":
         assert (np.abs(X[:365, :-1].mean(axis=0)) < 0.01).all()
+    else:
+        assert not X[:17_000, 3:6].any() and (np.abs(np.log2(X[17_500:, :-1].std(axis=0))) < 1).all()
+        unscaled, same = streams.prepared("electricity, unscaled")
+        assert unscaled.min() == 0 and unscaled.max() == 1 and np.array_equal(y, same)
 
 
 def test_reading_the_newswire_is_measured(monkeypatch):
@@ -211,3 +233,6 @@ def test_ways_of_predicting_a_stream(stream, monkeypatch):
     p = np.sum(streams.weights_before(0.1, X, y) * X, axis=1)
     assert memory["repeats"] == pytest.approx(100 * np.mean(p * before > 0))
     assert memory["no_change"] == same["error"]
+    lengths = np.abs(np.diff(streams.weights_before(0.1, X, y), axis=0)).max(axis=1) / np.abs(X[:-1]).max(axis=1)
+    shortened = 100 * np.mean(lengths > 0.1 - 1e-9)
+    assert memory["shortened"] == pytest.approx(shortened, abs=0.05) and shortened > 5

@@ -3,7 +3,7 @@
 Labels are -1 and +1; a decision above 0 means +1.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from time import process_time
 
 import numpy as np
@@ -19,17 +19,49 @@ from pa_lab.study import datasets, newswire
 from pa_lab.study.experiments import peak_memory, progressive, timed, trace
 
 
+def scaled_so_far(X: np.ndarray, cut: float = 5.0) -> np.ndarray:
+    """Return each row in means and standard deviations of all rows before it, cut at plus and minus ``cut``.
+
+    Nothing of a row's own time or later is used, so a live stream can be scaled in the same way. A column that has not
+    varied before a row has no scale yet, and is 0 there.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    cut : float, default=5.0
+        Standard deviations beyond which a value is cut.
+
+    Examples
+    --------
+    >>> scaled_so_far(np.array([[1.0], [3.0], [4.0], [99.0]])).ravel().tolist()  # 4 is two above the mean of 1 and 3
+    [0.0, 0.0, 2.0, 5.0]
+    """
+    Z = X - X[0]  # a column that has not varied is exactly 0, and sums of squares lose few digits
+    none, rows = np.zeros((1, X.shape[1])), np.maximum(np.arange(len(X)), 1)[:, None]
+    mean = np.vstack([none, np.cumsum(Z, axis=0)[:-1]]) / rows
+    square = np.vstack([none, np.cumsum(Z**2, axis=0)[:-1]]) / rows
+    std = np.sqrt(np.maximum(square - mean**2, 0))
+    return np.clip(np.divide(Z - mean, std, out=np.zeros_like(Z), where=std > 0), -cut, cut)
+
+
 @cache
 def prepared(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of a drifting stream with a last column of ones, for the intercept, and the labels.
 
-    Weather is given in means and standard deviations of its first year, and cut at five: it has two pressures of 5,500
-    hectopascals. Electricity comes scaled to 0..1.
+    Parameters
+    ----------
+    name : {"electricity", "electricity, unscaled", "weather"}
+        Electricity is `scaled_so_far`. Unscaled it comes as it is published: each column between 0 and 1, most prices
+        below a sixth, and three columns constant for the first 17,000 rows. Weather is given in means and standard
+        deviations of its first year, and cut at five. It has two pressures of 5,500 hectopascals, which would stretch
+        the standard deviation of all later rows.
     """
-    data = datasets.load(name)
+    data = datasets.load(name.partition(",")[0])
     X, first = data.X, data.X[:365]
     if name == "weather":
         X = np.clip((X - first.mean(axis=0)) / first.std(axis=0), -5, 5)
+    elif name == "electricity":
+        X = scaled_so_far(X)
     return np.column_stack([X, np.ones(len(X))]), data.y
 
 
@@ -60,12 +92,22 @@ def decisions(X: np.ndarray, y: np.ndarray, C: float, weights: str = "last", del
     >>> decisions(np.array([[2.0], [1.0], [1.0]]), np.array([1, -1, 1]), C=1.0).tolist()
     [0.0, 0.5, -0.5]
     """
-    W = weights_before(C, X, y)
+    return scores_by(weights_before(C, X, y), X, weights, delay)
+
+
+def scores_by(W: np.ndarray, X: np.ndarray, weights: str = "last", delay: int = 0) -> np.ndarray:
+    """Return what `decisions` does, from the weights before each row."""
     if weights != "last":
         W = np.cumsum(W, axis=0)  # a sum has the sign of the mean
     if weights == "last 100":
         W = W - late(W, 100)
     return np.sum(late(W, delay) * X, axis=1)
+
+
+@lru_cache(maxsize=1)
+def weights_along(stream: str, C: float) -> np.ndarray:
+    """Return `weights_before` on a `prepared` stream; the last one is kept, as many ways of deciding share it."""
+    return weights_before(C, *prepared(stream))
 
 
 def late(values: np.ndarray, rows: int) -> np.ndarray:
@@ -148,7 +190,7 @@ def follow(model: BaseEstimator, X: np.ndarray, y: np.ndarray, block: int = 500)
 def linear(stream: str, C: float, weights: str = "last", delay: int = 0) -> dict:
     """Predict a `prepared` stream with PA-I in one pass, and return its mistakes as `judged` does (see `decisions`)."""
     X, y = prepared(stream)
-    return judged(decisions(X, y, C, weights, delay), y)
+    return judged(scores_by(weights_along(stream, C), X, weights, delay), y)
 
 
 def kernel(stream: str, policy: str, gamma: float, C: float, budget: int = 100) -> dict:
@@ -194,12 +236,16 @@ def memory(stream: str, C: float) -> dict[str, float]:
     """Return how fast PA-I forgets a `prepared` stream.
 
     Returns a dict with its ``half_life``; ``repeats``, the percentage of rows in which it predicts the label of the row
-    before; and ``no_change``, the percentage of mistakes of one who always does (see `errors`).
+    before; ``no_change``, the percentage of mistakes of one who always does (see `errors`); and ``shortened``, the
+    percentage of rows whose step is as long as C allows.
     """
     X, y = prepared(stream)
     before = late(y, 1)
-    found = {"half_life": half_life(weights_before(C, X, y), X, y), "no_change": errors(before, y)["error"]}
-    return found | {"repeats": float(100 * np.mean(decisions(X, y, C) * before > 0))}
+    steps = trace(PAClassifier(C=C, fit_intercept=False), X, y)["tau"]
+    W = weights_before(C, X, y)
+    found = {"half_life": half_life(W, X, y), "no_change": errors(before, y)["error"]}
+    found |= {"repeats": float(100 * np.mean(scores_by(W, X) * before > 0))}
+    return found | {"shortened": float(100 * np.mean(steps >= C))}
 
 
 def half_life(W: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
