@@ -199,6 +199,10 @@ def test_the_guide_on_rare_and_late_labels_runs_as_it_stands_and_ranks_as_stored
     assert f"The early rows have {(y[names['early']] > 0).sum()} misfires" in page
     assert f"{early_window} against {early_mean} for the plain mean" in page
     assert f"{late_window} against {late_mean}" in page
+    stored = json.loads((ROOT / "report/results/09_real_streams.json").read_text())["values"]["rare_delays_rows"]
+    prompt = {(row["rule"], row["name"]): f"{row['ap']:.2f}" for row in stored if row["delay"] == 100}
+    last, mean = ([prompt[rule, drive] for drive in ("ijcnn1", "other drive")] for rule in ("PA, last", "PA, mean"))
+    assert f"average precision of {' and '.join(last)}, the mean {' and '.join(mean)}" in page
 
 
 def test_a_column_that_first_varies_after_n_rows_is_scaled_to_the_root_of_n():
