@@ -41,6 +41,7 @@ _LOOK = {
     "margin": (BLUE, "-", "s"),
     "all": (BLACK, "-", "o"),
     "threshold": (GREEN, "--", "^"),
+    "strip": (GREEN, "--", "^"),
     "first": (GREY, ":", "v"),
     "exact": (BLACK, "-", "o"),
     "removal": (VERMILION, "-.", "v"),
