@@ -256,10 +256,10 @@ def project_on_pair(policy, held, wanted, r):
 class Projection(NamedTuple):
     """All others take over what they can of the vector that goes.
 
-    ``Q`` is the inverse of the vectors' kernel values with each other, ``c`` memory, ``dependent`` the tolerance. With ``v = Q k_t``
-    and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by ``-v / s`` and
-    ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse squared
-    distance.
+    ``Q`` is the inverse of the vectors' kernel values with each other, ``c`` memory, ``dependent`` the tolerance. With
+    ``v = Q k_t`` and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by
+    ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse
+    squared distance.
     """
 
     Q: np.ndarray
