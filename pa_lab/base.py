@@ -264,17 +264,15 @@ class OnlineEstimator(BaseEstimator):
             best = min(best, badness)
             if without_gain >= self.n_iter_no_change:
                 break
-        notices.of_small_steps(self, before, losses, y, whole=True)
-        return self._end_call(X, C, before)
+        return self._end_call(X, Examples(y, C), before, losses, whole=True)
 
     def _learn_rows(self, X, y, C, asked=False):
         """Learn from the next rows of the stream, in the order given."""
         before = self._begin_call()
         asking = self._asking(len(y)) if asked is False else self._take_answers(asked, y)
         losses = self._pass(self._open_model(X, 1), Examples(y, C), asking)
-        notices.of_small_steps(self, before, losses, y, whole=False)
         self.n_iter_ = 1
-        return self._end_call(X, C, before)
+        return self._end_call(X, Examples(y, C), before, losses, whole=False)
 
     def _begin_call(self):
         """Check that settled parameters stay, and give the call counters of its own; returns those before."""
@@ -287,10 +285,10 @@ class OnlineEstimator(BaseEstimator):
         self._counts = before.copy()
         return before
 
-    def _end_call(self, X, C, before):
+    def _end_call(self, X, examples, before, losses, whole):
         self._close_model(X)
-        notices.of_unlike_columns(self, before, X)
-        notices.of_idle_weights(self, before, X, C)
+        notices.of_small_steps(self, before, losses, examples.y, whole)
+        notices.of_idle_weights(self, before, X, examples.C)
         notices.of_silence(self, before)
         return self
 
@@ -723,8 +721,7 @@ def lead_of(scores):
     """Return what the query rules look at: the score of each row or, with several classes, the lead of the best."""
     if scores.shape[1] == 1:
         return scores[:, 0]
-    ordered = np.sort(scores, axis=1)
-    return ordered[:, -1] - ordered[:, -2]
+    return np.diff(np.sort(scores, axis=1))[:, -1]
 
 
 @functools.cache

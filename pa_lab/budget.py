@@ -21,8 +21,8 @@ A policy is a small type with three methods, which say what `exchange` asks for.
 the squared distance ``s`` of ``k_t`` to the span of the vectors that would take over if ``t`` were given up, and leaves
 the coefficients of its projection in ``held.v``; ``q`` is -1 if none would, NaN if ``t`` is never given up.
 ``lost_with(held, wanted, r, s)`` is ``D``, or what else decides which vector goes. ``hand_over(held, wanted, r, s)``
-notes that ``t`` takes the place of ``r``; it returns the coefficient of ``k_t`` in the projection of ``k_r`` and leaves
-those of the others in ``held.c``, all times a number that it returns too.
+notes that ``t`` takes the place of ``r`` and lets the other vectors take over what they can of it; it returns the
+coefficient of ``k_t`` in the projection of ``k_r``, times a number that it returns too.
 """
 
 import copy
@@ -50,7 +50,7 @@ class Held(NamedTuple):
 
     ``W`` of shape (b, n_outputs) holds the weights, ``ids`` the vectors' numbers in the stream, -1 for a place that is
     free, ``norms`` their ``k(s, s)``, ``left`` how many more exchanges the ``policy`` can make before `Budget` renews
-    what it knows of all vectors. ``v`` and ``c`` are coefficients, see `exchange`.
+    what it knows of all vectors. ``v`` holds the coefficients of a projection on them.
     """
 
     policy: NamedTuple
@@ -58,7 +58,6 @@ class Held(NamedTuple):
     ids: np.ndarray
     norms: np.ndarray
     v: np.ndarray
-    c: np.ndarray
     left: np.ndarray
 
 
@@ -115,7 +114,7 @@ def exchange(held, wanted):
 
     Returns the place that becomes free, or STEP_ALONE or NOTHING where the example itself is better given up.
     """
-    policy, W, _, _, v, c, _ = held
+    policy, W, _, _, v, _ = held
     q, s = span(policy, held, wanted)
     r, lost = np.int64(0), np.inf  # a plain 0 would have what is called with it compiled twice
     for j in range(W.shape[0]):
@@ -130,9 +129,6 @@ def exchange(held, wanted):
         return STEP_ALONE if q >= 0.0 else NOTHING
     on_t, whole = hand_over(policy, held, wanted, r, s)
     for output in range(W.shape[1]):
-        for j in range(W.shape[0]):
-            if j != r:
-                W[j, output] += W[r, output] * c[j] / whole
         wanted.move[output] += W[r, output] * on_t / whole
     return r
 
@@ -141,21 +137,22 @@ def exchange(held, wanted):
 
 
 class Oldest(NamedTuple):
-    """The vector that came first goes. They come and go in the order of their places; ``first`` is whose turn is."""
+    """The vector that came first goes; ``came`` says which exchange each came by, and at its end the last of them."""
 
-    first: np.ndarray
+    came: np.ndarray
 
     def span(self, held, wanted):
         """Return NaN: the example is kept."""
         return np.nan, 0.0
 
     def lost_with(self, held, wanted, r, s):
-        """Return how many vectors are to go before."""
-        return (r - self.first[0]) % held.W.shape[0]
+        """Return when a vector came; at first they stand in the order in which they did."""
+        return self.came[r]
 
     def hand_over(self, held, wanted, r, s):
         """Return 0: nothing is taken over."""
-        self.first[0] = r + 1
+        self.came[-1] += 1.0
+        self.came[r] = self.came[-1]
         return 0.0, 1.0
 
 
@@ -218,8 +215,8 @@ class Nearest(NamedTuple):
         """Project a vector on the example and its nearest, and bring ``K`` and ``near`` up to date."""
         near, norms, K = self.near, held.norms, self.K
         on_t, on_near, _ = project_on_pair(self, held, wanted, r)
-        held.c[:] = 0.0
-        held.c[near[r]] = on_near
+        for output in range(held.W.shape[1]):
+            held.W[near[r], output] += held.W[r, output] * on_near
         norms[r] = wanted.norm
         for j in range(K.shape[0]):
             K[r, j] = K[j, r] = wanted.k[j]
@@ -241,7 +238,7 @@ def nearest_to(norms, k, r):
     return found
 
 
-@njit(**INNER)
+@njit(**INNER, forceinline=True)
 def project_on_pair(policy, held, wanted, r):
     """Project ``k_r`` on the span of ``k_t`` and its nearest: coefficients on both, squared distance to it.
 
@@ -259,13 +256,14 @@ def project_on_pair(policy, held, wanted, r):
 class Projection(NamedTuple):
     """All others take over what they can of the vector that goes.
 
-    ``Q`` is the inverse of the vectors' kernel values with each other, ``dependent`` the tolerance. With ``v = Q k_t``
-    and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by ``-v / s`` and
-    ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse squared
-    distance.
+    ``Q`` is the inverse of the vectors' kernel values with each other, ``c`` memory, ``dependent`` the tolerance. With
+    ``v = Q k_t`` and ``s = k_tt - k_t.v``, the inverse once ``t`` has joined is ``Q + v v' / s``, bordered by
+    ``-v / s`` and ``1 / s``; column ``r`` of it holds the projection of ``k_r`` on the others, its diagonal the inverse
+    squared distance.
     """
 
     Q: np.ndarray
+    c: np.ndarray
     dependent: float
 
     def span(self, held, wanted):
@@ -284,8 +282,14 @@ class Projection(NamedTuple):
 
     def hand_over(self, held, wanted, r, s):
         """Project a vector on the others and the example, which takes its place in the inverse ``Q``."""
+        W, c = held.W, self.c
+        on_t = take_place(self.Q, held.v, c, s, r)
+        for output in range(W.shape[1]):
+            for j in range(W.shape[0]):
+                if j != r:
+                    W[j, output] -= W[r, output] * c[j] / c[r]
         held.left[0] -= 1
-        return take_place(self.Q, held.v, held.c, s, r), -held.c[r]
+        return on_t, -c[r]
 
 
 @njit(**INNER)
@@ -319,10 +323,11 @@ POLICIES = {
 def make_policy(name, b, dependent):
     """Return a policy for ``b`` vectors."""
     fields = {
-        "first": np.zeros(1, np.int64),
+        "came": np.zeros(b + 1),
         "near": np.zeros(b, np.int64),
         "K": np.zeros((b, b)),
         "Q": np.zeros((b, b)),
+        "c": np.zeros(b),
         "dependent": dependent,
     }
     return POLICIES[name](**{field: fields[field] for field in POLICIES[name]._fields})
@@ -366,12 +371,11 @@ def learn_block(start, gram, KB, ids, moves, examples, way, state, held, lanes, 
         total += loss
         if all_zero(move):
             continue
-        r = place_of(held.ids, ids[t])
-        if r >= 0:  # seen in an earlier pass, and still held
+        r = place_for(held.ids, ids[t])
+        if r >= 0 and held.ids[r] >= 0:  # seen in an earlier pass, and still held
             for output in range(n_outputs):
                 held.W[r, output] += move[output]
             continue
-        r = place_of(held.ids, -1)
         if r < 0:
             for output in range(n_outputs):
                 losses[output] = loss if move[output] != 0.0 else 0.0
@@ -390,10 +394,10 @@ def learn_block(start, gram, KB, ids, moves, examples, way, state, held, lanes, 
 
 
 @njit(**INNER)
-def place_of(ids, number):
-    """Return where the vector with a number in the stream stands, -1 if it is not held."""
+def place_for(ids, number):
+    """Return where the vector with a number in the stream stands, or else the first free place, -1 if there is none."""
     for j in range(ids.shape[0]):
-        if ids[j] == number:
+        if ids[j] == number or ids[j] < 0:
             return j
     return -1
 
@@ -413,7 +417,7 @@ class Budget(Expansion):
         super().__init__(kernel, n_features, n_outputs, fading=None)
         policy = make_policy(policy, budget, DEPENDENT_SINGLE if single else DEPENDENT)
         self.W, self.drift = np.zeros((budget, n_outputs)), np.zeros((budget, 0))
-        self.held = Held(policy, self.W, np.full(budget, -1), *np.zeros((3, budget)), np.zeros(1, np.int64))
+        self.held = Held(policy, self.W, np.full(budget, -1), *np.zeros((2, budget)), np.zeros(1, np.int64))
 
     def fork(self, first, n_rows):
         """Return a model that learns on, with memory of its own."""

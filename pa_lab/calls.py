@@ -27,7 +27,7 @@ def warn(message, category=UserWarning):
 
 
 def twin_of(learner):
-    """Return another learner that holds the very same things."""
+    """Return another learner, or what else, that holds the very same things; `copy.copy` may go by their pickle."""
     twin = object.__new__(type(learner))
     twin.__dict__ = vars(learner).copy()
     return twin

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pa_lab.calls import twin_of
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.jit import njit
 from pa_lab.kernels import Factor, Vectors, with_room
@@ -74,10 +75,10 @@ class Expansion:
     def fork(self, first, n_rows):
         """Return a model that learns from ``n_rows`` rows, from number ``first`` on, and leaves this one as it is.
 
-        The two share vectors, which are only added to.
+        The two share vectors, which are only added to, by one of them.
         """
         new = copy.copy(self)
-        new.vectors, new.W, new.drift = self.vectors.fork(), self.W.copy(), self.drift.copy()
+        new.vectors, new.W, new.drift = twin_of(self.vectors), self.W.copy(), self.drift.copy()
         new.first, new.places = first, np.full(n_rows, -1, np.int32)
         return new
 

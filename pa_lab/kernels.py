@@ -324,15 +324,6 @@ class Vectors:
         """Pickle and copy the rows only, which are put in aligned memory again."""
         return hold, (self.rows(), self.ids, self.tiles.dtype)
 
-    def fork(self):
-        """Return vectors that share the memory of those held now, and to which others can be added.
-
-        Only one of the two may be added to.
-        """
-        new = object.__new__(Vectors)  # copy.copy would go by __reduce__ and copy every row
-        vars(new).update(vars(self))
-        return new
-
     def put(self, places, rows, ids):
         """Put dense rows with their numbers in these places, new ones or ones in use."""
         self.n = max(self.n, int(places.max(initial=-1)) + 1)
@@ -433,10 +424,9 @@ class Kernel:
         if self.kind == "precomputed":
             return np.ascontiguousarray(X[:, vectors.ids])
         values = np.asarray(self.kind(X, vectors.rows()))
-        if values.shape != (len(X), vectors.n):
-            raise ValueError(f"kernel must return an array of shape {(len(X), vectors.n)}; got {values.shape}.")
-        if values.dtype.kind not in "biuf":
-            raise ValueError(f"kernel must return an array of real numbers; got one of {values.dtype}.")
+        if values.shape != (len(X), vectors.n) or values.dtype.kind not in "biuf":
+            raise ValueError(f"kernel must return an array of real numbers of shape {(len(X), vectors.n)}; got "
+                             f"{values.shape} of {values.dtype}.")  # fmt: skip
         return np.ascontiguousarray(values, self.dtype)
 
 

@@ -41,8 +41,6 @@ def make_rule(variant: str, epsilon: float | None = None, goals: np.ndarray = AL
     >>> make_rule("PA-I")[:3]
     (1, False, 0.0)
     """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}; got {variant!r}.")
     if epsilon is None:
         return Rule(VARIANTS.index(variant), False, 0.0, goals)
     return Rule(VARIANTS.index(variant), True, 0.0 if variant == "PALS" else float(epsilon))
