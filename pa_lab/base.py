@@ -287,6 +287,7 @@ class OnlineEstimator(BaseEstimator):
 
     def _end_call(self, X, examples, before, losses, whole):
         self._close_model(X)
+        notices.of_unlike_columns(self, before, X)
         notices.of_small_steps(self, before, losses, examples.y, whole)
         notices.of_idle_weights(self, before, X, examples.C)
         notices.of_silence(self, before)

@@ -56,6 +56,20 @@ def of_small_steps(learner, before, losses, y, whole):
                  LostWarning)  # fmt: skip
 
 
+def of_unlike_columns(learner, before, X):
+    """Warn if the first rows, when many come at once, have a column far larger than half of the others."""
+    if (
+        before[N_SEEN] == 0
+        and X.shape[0] >= MANY_UPDATES
+        and not hasattr(X, "indptr")
+        and not hasattr(learner, "gamma")
+    ):
+        sizes = np.abs(X[:MANY_ROWS]).mean(axis=0, dtype=np.float64)
+        if sizes.any() and sizes.max() > 100 * np.quantile(sizes[sizes > 0.0], 0.5, method="lower"):
+            warn("a column of X is more than 100 times as large as half of the others, and takes nearly the whole of "
+                 "each step: scale the columns, for example with StandardScaler.", LostWarning)  # fmt: skip
+
+
 def before_fit(learner, codes):
     """Warn of labels in long runs and, with a query rule, of what does not go with it."""
     if not hasattr(learner, "query"):

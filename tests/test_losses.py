@@ -175,6 +175,17 @@ def test_a_stream_of_targets_in_large_units_is_told_of_once(size):
             streamed(model, y if model.C > 1 else X[:, 0], size)
 
 
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_columns_of_very_unlike_scale_are_told_of_once(learn):
+    with pytest.warns(UserWarning, match="a column of X is more than 100 times as large as half of the others") as said:
+        model = getattr(PARegressor(), learn)(X * np.r_[1000.0, np.ones(29)], X[:, 1])
+        model.partial_fit(X * np.r_[1000.0, np.ones(29)], X[:, 1])
+    assert len(said) == 1 and said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(PARegressor(), learn)(X * np.r_[10.0, 0.0, np.ones(28)], X[:, 1])
+
+
 # ---------------------------------------------------------------- smaller
 
 
