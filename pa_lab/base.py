@@ -141,9 +141,10 @@ class OnlineEstimator(BaseEstimator):
 
     def _started(self, name="_model"):
         """Return the model or the counters, or raise if there are none yet."""
-        if getattr(self, name) is None:
+        held = getattr(self, name)
+        if held is None:
             check_is_fitted(self)
-        return getattr(self, name)
+        return held
 
     def _shown_weights(self):
         """The weights to predict with: the last, or with ``average`` their mean after each example."""
