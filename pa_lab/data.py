@@ -171,6 +171,8 @@ def check_weights(sample_weight, n, variant):
     """Return sample weights as an array of a factor for each of ``n`` rows, ones if None."""
     if sample_weight is None:
         return np.ones(n)
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(n, sample_weight)
     weights = finite_numbers(sample_weight, (n,), "sample_weight")
     if (weights < 0.0).any():
         raise ValueError(f"sample_weight must hold finite numbers >= 0; got {weights.min():g}.")

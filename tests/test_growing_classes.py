@@ -104,7 +104,7 @@ def test_questions_and_paid_labels_keep_their_classes():
 
 
 def test_weights_that_name_a_class_to_come_must_name_the_known_ones_too():
-    with pytest.raises(ValueError, match=r"class_weight names \[\"'cat'\"\].*leaves out \[\"'bee'\", \"'dog'\"\]"):
+    with pytest.raises(ValueError, match=r"'bee', 'dog'.*not in class_weight"):
         grown(PAClassifier(class_weight={"cat": 5.0}), STEPS[:2])
     assert len(grown(PAClassifier(class_weight={"bee": 1.0, "dog": 1.0, "cat": 5.0}), STEPS[:2]).classes_) == 3
 
