@@ -1,5 +1,6 @@
 """The front desk: rows, labels, classes and weights as the learners want them, or a sentence on what is wrong."""
 
+import numbers
 import re
 from difflib import get_close_matches
 
@@ -171,7 +172,7 @@ def check_weights(sample_weight, n, variant):
     """Return sample weights as an array of a factor for each of ``n`` rows, ones if None."""
     if sample_weight is None:
         return np.ones(n)
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, sample_weight)
     weights = finite_numbers(sample_weight, (n,), "sample_weight")
     if (weights < 0.0).any():

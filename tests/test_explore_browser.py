@@ -74,7 +74,7 @@ def test_the_bar_plays_pauses_and_steps(page, part):
     Select(page.find(f"#{part} .playbar select")).select_by_value("60")
     play.click()
     assert play.text == "Pause"
-    end = time.monotonic() + 5  # a busy machine draws few frames a second
+    end = time.monotonic() + 60  # a busy machine may draw a frame in some seconds
     while int(count.text.split()[0]) <= 3 and time.monotonic() < end:
         time.sleep(0.02)
     play.click()
@@ -85,7 +85,7 @@ def test_the_bar_plays_pauses_and_steps(page, part):
     assert count.text == f"{stopped} of {total}"
     Select(page.find(f"#{part} .playbar select")).select_by_value("60")
     play.send_keys(Keys.SPACE)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while play.text == "Pause":
         assert time.monotonic() < end
         time.sleep(0.1)
