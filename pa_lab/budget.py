@@ -451,18 +451,20 @@ class Budget(Expansion):
 
     def _renew(self, held, KB):
         """Make what a policy knows of the vectors' kernel values with each other, once there are all of them."""
-        policy, K = held.policy, self.kernel.gram(self.vectors.rows(), held.ids)
+        policy = held.policy
         if isinstance(policy, Projection):
-            self._invert(held, K, KB)
+            self._invert(held, KB)
             return
         held.left[0] = NO_LIMIT
         if isinstance(policy, Nearest):
-            apart = held.norms - 2.0 * K
+            policy.K[:] = self.kernel.gram(self.vectors.rows(), held.ids)
+            apart = held.norms - 2.0 * policy.K
             np.fill_diagonal(apart, np.inf)
-            policy.K[:], policy.near[:] = K, apart.argmin(axis=1)
+            policy.near[:] = apart.argmin(axis=1)
 
-    def _invert(self, held, K, KB):
+    def _invert(self, held, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""
+        K = self.kernel.gram(self.vectors.rows(), held.ids)
         inverse, keep = invert_factor(K, held.policy.dependent)
         n, inverse = len(keep), multiply_transposed(inverse, inverse)
         if n == len(K):

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from textwrap import dedent
 
 import pytest
 
@@ -27,11 +28,11 @@ def package(tmp_path):
     return copy / "pa_lab"
 
 
-def fit(package, **environment):
+def fit(package, code=FIT, **environment):
     """The weight that a fit of the copy gives, in a process of its own."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA")}
     run = subprocess.run(
-        [sys.executable, "-c", FIT, str(package.parent)], env=clean | {"PYTHONPATH": str(package.parent)} | environment,
+        [sys.executable, "-c", code, str(package.parent)], env=clean | {"PYTHONPATH": str(package.parent)} | environment,
         capture_output=True, text=True, check=False, cwd=package.parent,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
@@ -40,6 +41,26 @@ def fit(package, **environment):
 
 def kept(folder):
     return {path.name for path in folder.rglob("*.nb[ci]")}
+
+
+@pytest.mark.parametrize("state", ["enable", "disable"])
+def test_the_search_for_garbage_waits_while_this_package_is_compiled(package, state):
+    """On what compiles is told, one way and the other: the search is off in between and afterwards as it was."""
+    code = f"import gc; gc.{state}()\n{FIT}" + dedent("""
+        from numba.core import event
+        import numba
+        seen = []
+        class Look(event.Listener):
+            def on_start(self, event): seen.append(gc.isenabled())
+            def on_end(self, event): pass
+        event.register("numba:compile", Look())
+        before = gc.isenabled()
+        pa_lab.PAClassifier(average=True, batch_size=2).fit(np.array([[2.0], [4.0]]), np.array([1, -1]))
+        assert seen and not any(seen) and gc.isenabled() == before
+        numba.njit(lambda: 1)()
+        assert seen[-1] == before == gc.isenabled()
+    """)
+    fit(package, code=code)
 
 
 def test_a_change_of_one_file_reaches_what_was_compiled_from_others(package):
