@@ -31,8 +31,9 @@ def package(tmp_path):
 def fit(package, code=FIT, **environment):
     """The weight that a fit of the copy gives, in a process of its own."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA")}
+    clean |= {"PYTHONPATH": str(package.parent)} | environment
     run = subprocess.run(
-        [sys.executable, "-c", code, str(package.parent)], env=clean | {"PYTHONPATH": str(package.parent)} | environment,
+        [sys.executable, "-c", code, str(package.parent)], env=clean,
         capture_output=True, text=True, check=False, cwd=package.parent,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
