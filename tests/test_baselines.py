@@ -15,6 +15,11 @@ RULE = pytest.mark.parametrize("rule", RULES)
 AVERAGE = pytest.mark.parametrize("average", [False, True])
 
 
+def test_a_rule_that_does_not_exist_is_refused_with_those_that_do():
+    with pytest.raises(ValueError, match="no rule 'AdaGrad'; choose one of PA, .*AdaGrad hinge, AdaGrad logistic"):
+        online("AdaGrad")
+
+
 def stream(seed=0, n=200, d=6):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)

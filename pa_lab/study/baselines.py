@@ -30,6 +30,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_X_y, validate_data
 
 from pa_lab import PAClassifier, compiled
+from pa_lab.rules import VARIANTS
 
 FIRST_ORDER = ("perceptron", "ROMMA", "aROMMA", "ALMA", "OGD", "AdaGrad hinge", "AdaGrad logistic")
 SECOND_ORDER = ("SOP", "IELLIP", "CW", "NHERD", "AROW", "NAROW", "SCW-I", "SCW-II")
@@ -66,8 +67,10 @@ def online(rule, **settings):
     >>> online("PA-I", average=True), online("AROW", C=0.5), online("CW")
     (PAClassifier(average=True), OnlineClassifier(C=0.5, rule='AROW'), OnlineClassifier(eta=0.7, rule='CW'))
     """
-    if rule not in RULES:
+    if rule in VARIANTS:
         return PAClassifier(rule, **settings)
+    if rule not in RULES:
+        raise ValueError(f"there is no rule {rule!r}; choose one of {', '.join(VARIANTS + RULES)}.")
     return OnlineClassifier(rule, **DEFAULTS.get(rule, {}) | settings)
 
 
