@@ -16,7 +16,7 @@ AVERAGE = pytest.mark.parametrize("average", [False, True])
 
 
 def test_a_rule_that_does_not_exist_is_refused_with_those_that_do():
-    with pytest.raises(ValueError, match="no rule 'AdaGrad'; choose one of PA, .*AdaGrad hinge, AdaGrad logistic"):
+    with pytest.raises(ValueError, match=r"no rule .AdaGrad.; .*AdaGrad hinge, AdaGrad logistic"):
         online("AdaGrad")
 
 

@@ -347,7 +347,7 @@ def test_the_three_scripts_run_as_printed():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5))
     y = (X[:, 0] + 2 * X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=4000) > 2.5).astype(int)
-    np.random.seed(0)  # what the scripts shuffle by
+    np.random.seed(0)  # noqa: NPY002  what the scripts shuffle by
     names = {"X": X, "y": y, "delay": 500, "ask": lambda row: y[row]}
     for script in re.findall(r"```python\n(.*?)```", (REPORT / "sections" / "f_reproduce.typ").read_text(), re.S):
         exec(script, names)
