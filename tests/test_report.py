@@ -354,4 +354,4 @@ def test_the_three_scripts_run_as_printed():
     assert 0.01 < len(names["alarms"]) / len(y) < 0.04 and y[names["alarms"]].mean() > 2 * y.mean()
     assert len(names["paid"]) == 200 and f1_score(y, names["final"].predict(X)) > 1.2 * f1_score(y, np.ones(4000))
     found = [roc_auc_score(y, names[name].decision_function(names["Z"])) for name in ("every", "better", "small")]
-    assert min(found) > 0.9 and found == sorted(found, reverse=True)
+    assert min(found) > 0.95  # a line has 0.70
