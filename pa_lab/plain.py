@@ -223,8 +223,8 @@ def budget(K, y, size, policy="projection", C=1.0):
 def learn(problem, w, examples, C=1.0, variant="PA-I", **given):
     """Pass the examples through any ``problem(w, *example, **given)`` that gives a loss and a direction.
 
-    ``w`` holds the first weights. Returns the weights after each example. Uniclass, sequences and costs of the predicted
-    class ([PA] sections 6, 8 and 9) are such problems too: docs/guide/family.md has their code.
+    ``w`` holds the first weights. Returns the weights after each example. Uniclass, costs of the predicted class and
+    sequences ([PA] sections 6, 8 and 9) are such problems too: docs/guide/family.md has their code.
     """
     path = []
     for example, c in zip(examples, np.broadcast_to(C, len(examples)), strict=True):
