@@ -75,14 +75,18 @@ class SparseRows(NamedTuple):
         return not self.data[self.indptr[i] : self.indptr[i + 1]].any()
 
     def product(self, i, k):
-        """As `DenseRows.product`; where ``i = k`` the compiler drops the search for equal indices."""
-        total, to = 0.0, self.indptr[k]
-        for at in range(self.indptr[i], self.indptr[i + 1]):
-            while i != k and to < self.indptr[k + 1] and self.indices[to] < self.indices[at]:
-                to += 1
-            if i == k or (to < self.indptr[k + 1] and self.indices[to] == self.indices[at]):
+        """As `DenseRows.product`; a squared norm without a search for equal indices."""
+        total, at, to = 0.0, self.indptr[i], self.indptr[k]
+        if i == k:
+            for each in range(at, self.indptr[i + 1]):
+                total += np.float64(self.data[each]) * np.float64(self.data[each])
+            return total + self.constant
+        while at < self.indptr[i + 1] and to < self.indptr[k + 1]:
+            j, l = self.indices[at], self.indices[to]
+            if j == l:
                 total += np.float64(self.data[at]) * np.float64(self.data[to])
-                to += 1
+            at += j <= l
+            to += l <= j
         return total + self.constant
 
     def add(self, i, scale, w):
