@@ -7,10 +7,10 @@ and labels, `_learn_passes` draws an order for each pass, `_pass` adds the rule 
 `_learn_rows` instead. A model, in ``_model`` once there is one, has
 
     learn(...)          one pass, or a block of one, in place
-    scores(X, weights)  scores of rows under some weights
     last, mean(counts)  the last weights and their mean
 
-and an estimator has ``_open_model(X, passes)``, which sees to it that ``_model`` can be changed in place.
+and an estimator has ``_open_model(X, passes)``, which sees to it that ``_model`` can be changed in place, and
+``_scores(X, weights)``, the scores of rows under some weights.
 """
 
 import copy
@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pa_lab import data, notices
 from pa_lab.calls import all_or_nothing, before_or_after
-from pa_lab.passes import IN_ORDER, NO_TRACE, SHORTEST, Examples, Way
+from pa_lab.passes import IN_ORDER, NO_TRACE, Examples, Way
 from pa_lab.queries import (
     ALL,
     ASK_ALL,
@@ -135,10 +135,6 @@ class OnlineEstimator(BaseEstimator):
         """What a pickle or a copy holds: weights of its own."""
         return super().__getstate__() | {"_model": copy.deepcopy(self._model), "_validated": None}
 
-    def _keeps_drift(self):
-        """Whether the mean of the weights differs from the last ones."""
-        return self.average and (self.half_life is None or self.half_life > SHORTEST)
-
     def _started(self, name="_model"):
         """Return the model or the counters, or raise if there are none yet."""
         held = getattr(self, name)
@@ -184,9 +180,9 @@ class OnlineEstimator(BaseEstimator):
             self._validated = values
 
     def _read(self, X, y, reset):
-        """Rows and targets as the passes want them; a pass finds NaN and infinity in X itself."""
+        """Rows and targets as the passes want them; without a kernel a pass finds NaN and infinity in X itself."""
         self._check_parameters()
-        X = data.read_rows(self, X, reset, finite=False)
+        X = data.read_rows(self, X, reset, finite=hasattr(self, "kernel"))
         if reset:
             self._begin_stream()
         return X, data.read_targets(X, y)
@@ -260,7 +256,9 @@ class OnlineEstimator(BaseEstimator):
             losses = self._pass(rows, examples, self._asking(n_rows, whole=True))
             if self.tol is None and not self.early_stopping:
                 continue
-            badness = self._held_out_loss(X, y, held_out) if self.early_stopping else losses / n_rows
+            badness = (
+                self._badness(self._shown_scores(X[held_out]), y[held_out]) if self.early_stopping else losses / n_rows
+            )
             without_gain = 0 if badness < best - (self.tol or 0.0) else without_gain + 1
             best = min(best, badness)
             if without_gain >= self.n_iter_no_change:
@@ -300,8 +298,7 @@ class OnlineEstimator(BaseEstimator):
         seen, way = self._counts[N_SEEN], self._way(asking)
         pays = asking.query != ALL or asking.budget < NO_LIMIT
         if pays and not len(examples.trace):
-            n = len(examples.order) or len(examples.y)
-            examples = examples._replace(trace=np.empty((n, NO_TRACE.shape[1])))
+            examples = examples._replace(trace=np.empty((len(examples.order) or len(examples.y), NO_TRACE.shape[1])))
         sentinel, losses = self._make_pass(X, examples, way)
         self._refuse_unless_finite(sentinel, X)
         if pays:
@@ -531,10 +528,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _answers(self, scores):
         return self.classes_[predicted_index(scores)]
 
-    def _held_out_loss(self, X, y, rows):
-        """Share of the held-out rows predicted wrongly."""
-        scores = self._scores(X[rows], self._shown_weights())
-        return np.mean(predicted_index(scores) != np.maximum(y[rows], 0.0))
+    def _badness(self, scores, codes):
+        """Share of the rows predicted wrongly."""
+        return np.mean(predicted_index(scores) != np.maximum(codes, 0.0))
 
     # ---- asking for labels
 
@@ -623,10 +619,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if isinstance(asked, str) and asked == "free":
             self._counts[N_QUERIES] -= len(y)
             self._counts[N_FREE] += len(y)
-            return ASK_ALL
-        self._questions = self._questions.answer(None if asked is True else np.asarray(asked), y)
-        self._counts[[N_SEEN, N_AVERAGED, N_QUERIES, N_UNANSWERED]] -= len(y)
-        self._counts[N_AVERAGED] = max(self._counts[N_AVERAGED], 0)  # it goes back at times, see `pa_lab.passes.shrink`
+        else:
+            self._questions = self._questions.answer(None if asked is True else np.asarray(asked), y)
+            self._counts[[N_SEEN, N_AVERAGED, N_QUERIES, N_UNANSWERED]] -= len(y)
+            self._counts[N_AVERAGED] = max(self._counts[N_AVERAGED], 0)  # it goes back at times, see `passes.shrink`
         return ASK_ALL
 
     @all_or_nothing
@@ -707,9 +703,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def _answers(self, scores):
         return scores[:, 0]
 
-    def _held_out_loss(self, X, y, rows):
-        """Mean squared error on the held-out rows."""
-        return np.mean((self._scores(X[rows], self._shown_weights())[:, 0] - y[rows]) ** 2)
+    def _badness(self, scores, y):
+        """Mean squared error."""
+        return np.mean((scores[:, 0] - y) ** 2)
 
 
 def predicted_index(scores):

@@ -34,9 +34,11 @@ AT_ZERO, INSIDE, AT_CAP, APART = range(4)  # values of ``place``
 # What is known of a constraint ``side (W[right] - W[wrong]) . x_row >= ...`` of time ``when`` in the pass: ``loss`` and
 # ``price``, ``l_k`` and ``C_k``, and the ``ridge`` and the bounds ``least`` and ``cap`` that the rule makes of it; the
 # solution ``tau``. The solver keeps the ``gradient``, the ``place``, and a list of the ``free`` examples.
-NUMBERS = "side", "loss", "price", "ridge", "least", "cap", "tau", "gradient"
-INTEGERS = "row", "when", "right", "wrong", "place", "free"
-CONSTRAINT = np.dtype([(name, np.float64) for name in NUMBERS] + [(name, np.int64) for name in INTEGERS], align=True)
+CONSTRAINT = np.dtype(
+    [(name, np.float64) for name in ("side", "loss", "price", "ridge", "least", "cap", "tau", "gradient")]
+    + [(name, np.int64) for name in ("row", "when", "right", "wrong", "place", "free")],
+    align=True,
+)
 
 
 class Batch(NamedTuple):
@@ -95,7 +97,6 @@ def solve_batch(b, variant, n):
         factorize(b, np.int64(0), m)
         correct_free(b, m)
         return 0.0
-    gap = np.inf
     for turn in range(8):  # once as a rule; again where rounding left a gap
         if turn % 2 == 0:
             m = improve(b, n, m, OFF * scale)

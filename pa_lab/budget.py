@@ -33,10 +33,10 @@ import numpy as np
 from pa_lab.compiled import COMPILED, INNER
 from pa_lab.expansion import Expansion, invert_factor, multiply_transposed
 from pa_lab.jit import method, njit
-from pa_lab.kernels import hold
+from pa_lab.kernels import Vectors
 from pa_lab.passes import Examples, State, as_loops_take, learn
 from pa_lab.queries import N_UPDATES, NO_LIMIT
-from pa_lab.rows import GramRows, all_zero, dot
+from pa_lab.rows import GramRows, dot
 from pa_lab.rules import loss_of, step, step_cost
 
 # A vector closer than this (squared, relative) to the span of others counts as in it: kernel values of double and of
@@ -130,6 +130,7 @@ def exchange(held, wanted):
     on_t, whole = hand_over(policy, held, wanted, r, s)
     for output in range(W.shape[1]):
         wanted.move[output] += W[r, output] * on_t / whole
+        W[r, output] = 0.0
     return r
 
 
@@ -159,9 +160,7 @@ class Oldest(NamedTuple):
 class Smallest(NamedTuple):
     """The vector with the least weight goes."""
 
-    def span(self, held, wanted):
-        """Return NaN: the example is kept."""
-        return np.nan, 0.0
+    span = Oldest.span
 
     def lost_with(self, held, wanted, r, s):
         """Return the squared weight."""
@@ -369,13 +368,9 @@ def learn_block(start, gram, KB, ids, moves, examples, way, state, held, lanes, 
         finite, loss = learn(row, example, way, state, lanes, one_vs_rest, None, (t, t + 1))
         sentinel += finite
         total += loss
-        if all_zero(move):
+        if not move.any():
             continue
         r = place_for(held.ids, ids[t])
-        if r >= 0 and held.ids[r] >= 0:  # seen in an earlier pass, and still held
-            for output in range(n_outputs):
-                held.W[r, output] += move[output]
-            continue
         if r < 0:
             for output in range(n_outputs):
                 losses[output] = loss if move[output] != 0.0 else 0.0
@@ -386,10 +381,11 @@ def learn_block(start, gram, KB, ids, moves, examples, way, state, held, lanes, 
                 counts[N_UPDATES] -= r == NOTHING
                 continue
         for output in range(n_outputs):
-            held.W[r, output] = move[output]
-        held.norms[r], held.ids[r] = gram[t, t], ids[t]
-        for i in range(gram.shape[0]):
-            KB[i, r] = gram[i, t]
+            held.W[r, output] += move[output]
+        if held.ids[r] != ids[t]:  # not one seen in an earlier pass, and still held
+            held.norms[r], held.ids[r] = gram[t, t], ids[t]
+            for i in range(gram.shape[0]):
+                KB[i, r] = gram[i, t]
     return len(ids), sentinel, total
 
 
@@ -413,8 +409,8 @@ class Budget(Expansion):
     (5, 1)
     """
 
-    def __init__(self, kernel, n_features, n_outputs, budget, policy, single=False):
-        super().__init__(kernel, n_features, n_outputs, fading=None)
+    def __init__(self, kernel, rows, ids, n_outputs, budget, policy, single=False):
+        super().__init__(kernel, rows, ids, n_outputs, fading=None)
         policy = make_policy(policy, budget, DEPENDENT_SINGLE if single else DEPENDENT)
         self.W, self.drift = np.zeros((budget, n_outputs)), np.zeros((budget, 0))
         self.held = Held(policy, self.W, np.full(budget, -1), *np.zeros((2, budget)), np.zeros(1, np.int64))
@@ -436,7 +432,6 @@ class Budget(Expansion):
         state, examples = State(W, None, block.counts), block.examples._replace(order=np.zeros(len(ids), np.int64))
         one_vs_rest = (block.way.one_vs_rest or None) if n_outputs > 1 else None
         memory = moves, examples, block.way, state, held, lanes, one_vs_rest
-        rows = {number: row for row, number in enumerate(ids.tolist())}
         at, sums = 0, np.zeros(2)
         while at < len(ids):
             if held.left[0] == 0 and held.ids[-1] >= 0:
@@ -446,7 +441,7 @@ class Budget(Expansion):
             sums += sentinel, loss
             new = np.flatnonzero(before != held.ids)
             come = held.ids[new]
-            self.vectors.put(new, X[[rows[number] for number in come.tolist()]], come)
+            self.vectors.put(new, X[(ids == come[:, np.newaxis]).argmax(axis=1)], come)
         return sums
 
     def _renew(self, held, KB):
@@ -454,8 +449,8 @@ class Budget(Expansion):
         policy = held.policy
         if isinstance(policy, Projection):
             self._invert(held, KB)
-            return
-        held.left[0] = NO_LIMIT
+        else:
+            held.left[0] = NO_LIMIT
         if isinstance(policy, Nearest):
             policy.K[:] = self.kernel.gram(self.vectors.rows(), held.ids)
             apart = held.norms - 2.0 * policy.K
@@ -478,4 +473,4 @@ class Budget(Expansion):
             array[:n] = array[keep]
             array[n:] = 0
         held.ids[n:] = -1
-        self.vectors = hold(self.vectors.rows()[keep], held.ids[:n], self.kernel.dtype)
+        self.vectors = Vectors(self.vectors.rows()[keep], held.ids[:n], self.kernel.dtype)

@@ -187,7 +187,14 @@ def price_rows(learner, codes, sample_weight):
     C = np.full(len(learner.classes_), float(learner.C))
     index = np.maximum(codes, 0.0).astype(np.intp)
     if learner.class_weight is not None:
-        C *= class_factors(learner.class_weight, learner.classes_, np.bincount(index, minlength=len(C)))
+        counts = np.bincount(index, minlength=len(C))  # so that the labels need not be sorted again
+        found = counts > 0
+        factors = compute_class_weight(learner.class_weight, classes=learner.classes_, y=learner.classes_[found],
+                                       sample_weight=counts[found])  # fmt: skip
+        if not (factors >= 0.0).all() or not 0.0 < factors.sum() < np.inf:
+            raise ValueError("class_weight must hold finite numbers >= 0, one above 0 at least; got "
+                             f"{learner.class_weight!r}.")  # fmt: skip
+        C *= factors
     return C[index] * check_weights(sample_weight, len(index), learner.variant)
 
 
@@ -208,15 +215,6 @@ def read_goals(cost, classes):
     if not (np.isfinite(goals) & (goals > 0.0)).all():
         raise ValueError(f"cost must hold finite numbers above 0; got {goals.min():g} to {goals.max():g}.")
     return np.sqrt(goals)
-
-
-def class_factors(class_weight, classes, counts):
-    """Return the weight of each class. ``counts`` says how often it occurs, which is sooner than sorting labels."""
-    y, times = classes[counts > 0], counts[counts > 0]
-    factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=times)
-    if not (factors >= 0.0).all() or not 0.0 < factors.sum() < np.inf:
-        raise ValueError(f"class_weight must hold finite numbers >= 0, one above 0 at least; got {class_weight!r}.")
-    return factors
 
 
 # ---------------------------------------------------------------- parameters

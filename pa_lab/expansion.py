@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pa_lab.calls import twin_of
-from pa_lab.compiled import COMPILED, INNER
+from pa_lab.compiled import COMPILED
 from pa_lab.jit import njit
 from pa_lab.kernels import Factor, Vectors, with_room
 from pa_lab.passes import NO_FADING, Examples, State, Way, mean, room, run, shrink, widen
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 
 class Expansion:
-    """A sum of kernel functions: its ``vectors``, and a weight for each vector and output.
+    """A sum of kernel functions: its ``vectors``, at first ``rows``, and a weight for each vector and output.
 
     Attributes
     ----------
@@ -53,10 +53,10 @@ class Expansion:
         -1 for those that do not. Rows of earlier calls never come again.
     """
 
-    def __init__(self, kernel, n_features, n_outputs, fading):
-        self.kernel, self.vectors = kernel, Vectors(n_features, kernel.dtype)
-        self.W = np.zeros((0, n_outputs))
-        self.drift, self.fading = np.zeros((0, 0 if fading is None else n_outputs)), fading or NO_FADING
+    def __init__(self, kernel, rows, ids, n_outputs, fading):
+        self.kernel, self.vectors, self.fading = kernel, Vectors(rows, ids, kernel.dtype), fading or NO_FADING
+        self.W = np.zeros((len(rows), n_outputs))
+        self.drift = np.zeros((len(rows), 0 if fading is None else n_outputs))
 
     @property
     def last(self):
@@ -126,15 +126,12 @@ class Landmarks(Expansion):
     """
 
     def __init__(self, kernel, rows, ids, n_outputs, fading, norm):
-        super().__init__(kernel, rows.shape[1], n_outputs, fading)
         keep, self.inverse = np.arange(len(rows)), ()
         if norm == "kernel":
-            tolerance = len(rows) * np.finfo(kernel.dtype).eps
-            inverse, keep = invert_factor(kernel.gram(rows, ids), tolerance)
+            inverse, keep = invert_factor(kernel.gram(rows, ids), len(rows) * np.finfo(kernel.dtype).eps)
             inverse = inverse.astype(kernel.dtype, copy=False)
             self.inverse = Factor(inverse, lower=True), Factor(inverse.T, upper=True)
-        self.vectors.put(np.arange(len(keep)), rows[keep], ids[keep])
-        self.W, self.drift = np.zeros((len(keep), n_outputs)), np.zeros((len(keep), self.drift.shape[1]))
+        super().__init__(kernel, rows[keep], ids[keep], n_outputs, fading)
 
     def learn(self, block):
         """Pass a block through the learner, again until no row moves whose direction ``z`` was not known.
@@ -148,10 +145,9 @@ class Landmarks(Expansion):
         values, Z, known = Factor(k), np.zeros_like(k), np.zeros(len(k), bool)
         few = not self.inverse or k.shape[1] < len(k)
         gram = np.eye(len(k)) if few else self.kernel.gram(block.X, block.ids, block.threads)
-        wanted, changed = np.full(len(k), block.way.batch_size > 1), [block.counts, block.way.asking.memory]
-        changed = [(array, array.copy()) for array in changed if array is not None]
+        new = np.arange(len(k) if block.way.batch_size > 1 else 0)
+        changed = [(array, array.copy()) for array in (block.counts, block.way.asking.memory) if array is not None]
         while True:
-            new = np.flatnonzero(wanted & ~known)
             known[new] = True
             z = k[new]
             for factor in self.inverse:  # with K = L L', z = L'^-1 L^-1 k
@@ -162,8 +158,8 @@ class Landmarks(Expansion):
             for array, before in changed:
                 array[:] = before
             move, drift, sums = self._run(gram, start, block)
-            wanted = move.any(axis=1)
-            if not (wanted & ~known).any():
+            new = np.flatnonzero(move.any(axis=1) & ~known)
+            if not len(new):
                 break
         self.W += multiply_transposed(move, Z).T
         self.drift += multiply_transposed(drift, Z).T
@@ -205,19 +201,14 @@ def _invert_factor(K, L, inverse, rows, left, least):
             L[q, m] = (K[q, p] - dot(L[q], L[p], m)) / L[p, m]
             left[q] -= L[q, m] * L[q, m]
     for m in range(rank):
-        _invert_row(L[rows[m]], inverse, m)
+        row = L[rows[m]]
+        for k in range(m):
+            for j in range(k + 1):
+                inverse[m, j] -= row[k] * inverse[k, j]
+        for j in range(m):
+            inverse[m, j] /= row[m]
+        inverse[m, m] = 1.0 / row[m]
     return rank
-
-
-@njit(**INNER)
-def _invert_row(row, inverse, m):
-    """Fill in row ``m`` of the inverse of a lower triangular matrix, once those before are there."""
-    for k in range(m):
-        for j in range(k + 1):
-            inverse[m, j] -= row[k] * inverse[k, j]
-    for j in range(m):
-        inverse[m, j] /= row[m]
-    inverse[m, m] = 1.0 / row[m]
 
 
 def multiply_transposed(A, B):

@@ -15,17 +15,17 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pa_lab.base import OnlineClassifier, OnlineEstimator, OnlineRegressor
 from pa_lab.budget import POLICIES, Budget
 from pa_lab.calls import before_or_after
 from pa_lab.expansion import Block, Growing, Landmarks
-from pa_lab.kernels import BLOCK, KINDS, Kernel, refuse_asymmetric
+from pa_lab.kernels import BLOCK, KINDS, Kernel, dense, refuse_asymmetric
 from pa_lab.notices import warn
 from pa_lab.parameters import documented
-from pa_lab.passes import Examples, fading_of, room
+from pa_lab.passes import IN_ORDER, Examples, fading_of, room
 
 
 class KernelModel(OnlineEstimator):
@@ -50,8 +50,6 @@ class KernelModel(OnlineEstimator):
 
     def _read(self, X, y, reset):
         X, y = super()._read(X, y, reset)
-        values, name = X.data if hasattr(X, "indptr") else X, type(self).__name__
-        assert_all_finite(values, input_name="X", estimator_name=name)
         if self.kernel == "precomputed":
             if not reset or not X.shape[0] == X.shape[1] or hasattr(X, "indptr"):
                 raise ValueError("kernel='precomputed' needs the square matrix of kernel values of all rows, dense, "
@@ -70,15 +68,14 @@ class KernelModel(OnlineEstimator):
         """Return the model to begin with, once the first rows of the stream are there."""
         self.gamma_ = self._gamma(X)
         kernel = Kernel(self.kernel, self.gamma_, self.degree, float(self.coef0), X.dtype)
-        fading = fading_of(self.half_life) if self._keeps_drift() else None
+        fading = fading_of(self.half_life) if self.average else None
         if self.landmarks is not None:
             find = self._chosen_landmarks if isinstance(self.landmarks, Integral) else self._given_landmarks
-            rows, ids = find(self.landmarks, X, order)
-            return Landmarks(kernel, rows, ids, self._n_outputs, fading, self.landmark_norm)
+            return Landmarks(kernel, *find(self.landmarks, X, order), self._n_outputs, fading, self.landmark_norm)
+        no_rows = np.empty((0, X.shape[1])), IN_ORDER
         if self.budget is not None:
-            single = kernel.is_single(X)
-            return Budget(kernel, X.shape[1], self._n_outputs, self.budget, self.budget_policy, single)
-        return Growing(kernel, X.shape[1], self._n_outputs, fading)
+            return Budget(kernel, *no_rows, self._n_outputs, self.budget, self.budget_policy, kernel.is_single(X))
+        return Growing(kernel, *no_rows, self._n_outputs, fading)
 
     def _gamma(self, X):
         if not isinstance(self.gamma, str):
@@ -108,9 +105,9 @@ class KernelModel(OnlineEstimator):
                              "chosen: pass more rows, or the landmarks as an array.")  # fmt: skip
         first = order if len(order) else np.arange(X.shape[0])
         if self.landmark_choice == "start":
-            return dense(X[first[:m]]), first[:m]
+            return dense(X[first[:m]], X.shape[1], X.dtype), first[:m]
         seed = int(self._draw("order", "integers", np.iinfo(np.int32).max))
-        return cluster_means(dense(X[first[: 10 * m]]), m, seed), np.full(m, -1)
+        return cluster_means(dense(X[first[: 10 * m]], X.shape[1], X.dtype), m, seed), np.full(m, -1)
 
     # ---- learning and scoring
 
@@ -145,7 +142,9 @@ class KernelModel(OnlineEstimator):
             these = Examples(np.array(y[rows]), C[rows], trace=trace[part])
             ids = self._passed + np.r_[rows]
             self._model.make_room(self._counts, len(ids))
-            sums += self._model.learn(Block(dense(X[rows]), ids, these, some, self._counts, threads))
+            sums += self._model.learn(
+                Block(dense(X[rows], X.shape[1], X.dtype), ids, these, some, self._counts, threads)
+            )
             self._refuse_unless_finite(sums[0], X)
         self._refuse_unless_finite(self._model.mean(self._counts).sum(), X)
         return sums
@@ -153,8 +152,7 @@ class KernelModel(OnlineEstimator):
     @np.errstate(over="ignore", invalid="ignore")
     def _scores(self, X, weights):
         """Return scores of rows under some weights: an array of shape (n_rows, n_outputs)."""
-        model = self._model
-        return model.kernel.scores(X, model.vectors, weights, effective_n_jobs(self.n_jobs))
+        return self._model.kernel.scores(X, self._model.vectors, weights, effective_n_jobs(self.n_jobs))
 
     # ---- what is shown
 
@@ -175,11 +173,6 @@ class KernelModel(OnlineEstimator):
     def dual_coef_(self) -> np.ndarray:
         """Weights of the vectors to predict with, a row for each output."""
         return np.array(self._shown_weights().T, order="C")
-
-
-def dense(X):
-    """Return rows as a C-contiguous array."""
-    return np.ascontiguousarray(X.toarray() if hasattr(X, "indptr") else X)
 
 
 def variance(X):

@@ -139,15 +139,6 @@ def _add_features(products, squared, x, y, s, f, k, l):
 
 
 @njit(**INNER, forceinline=True)
-def _compare(products, squared, x, y, s, k, l):
-    """Inner products, squared or absolute distances of two rows with a tile into ``k`` and ``l``."""
-    for j in range(TILE):
-        k[j] = l[j] = 0.0
-    for f in range(0, x.shape[0], UNROLL):
-        _add_features(products, squared, x, y, s, f, k, l)
-
-
-@njit(**INNER, forceinline=True)
 def _transform(formula, products, k, base):
     """What a kernel makes of inner products or distances, in place; ``base`` is memory to write on."""
     if products is None:
@@ -206,11 +197,13 @@ def over_tiles(formula, X, tiles, W, scores, K, work, part):
                 for j in range(m):
                     k[j] = X[i, at + j]
             elif i % 2 == 0:  # two rows at a time, of which the last may have no partner
-                partner = X[min(i + 1, n_rows - 1)]
-                _compare(formula.products, formula.squared, X[i], partner, tiles[at // TILE], k, work[1])
+                x, y, s, l = X[i], X[min(i + 1, n_rows - 1)], tiles[at // TILE], work[1]
+                for j in range(TILE):
+                    k[j] = l[j] = 0.0
+                for f in range(0, X.shape[1], UNROLL):
+                    _add_features(formula.products, formula.squared, x, y, s, f, k, l)
             _transform(formula, formula.products, k, work[2])
-            for j in range(m, TILE):
-                k[j] = 0.0  # the tile's empty places
+            k[m:] = 0.0  # the tile's empty places
             for c in range(W.shape[0]):
                 scores[i, c] += _weigh(k, W[c, at : at + TILE], part)
             if K.shape[0] > 0:
@@ -299,21 +292,21 @@ def with_room(A, n):
 
 
 class Vectors:
-    """The vectors of a sum of kernel functions, in memory of their own, and their numbers in the stream.
+    """The vectors of a sum of kernel functions, made of dense ``rows``, and their numbers in the stream, ``ids``.
 
-    ``n`` vectors lie in ``tiles``, feature by feature; ``ids`` are their numbers. Room grows by a quarter.
+    ``n`` vectors lie in ``tiles``, memory of their own, feature by feature. Room grows by a quarter.
 
     Examples
     --------
-    >>> vectors = Vectors(3, np.float64)
-    >>> vectors.put(np.array([0, 1]), np.ones((2, 3)), np.array([7, 9]))
+    >>> vectors = Vectors(np.ones((2, 3)), np.array([7, 9]), np.float64)
     >>> vectors.n, vectors.ids.tolist(), vectors.rows().shape, vectors.tiles.shape
     (2, [7, 9], (2, 3), (1, 4, 128))
     """
 
-    def __init__(self, n_features, dtype):
-        self.n_features, self.n = n_features, 0
-        self.tiles, self._ids = zeros((0, pad(n_features), TILE), dtype), np.empty(0, np.int64)
+    def __init__(self, rows, ids, dtype):
+        self.n_features, self.n = rows.shape[1], 0
+        self.tiles, self._ids = zeros((0, pad(rows.shape[1]), TILE), dtype), np.empty(0, np.int64)
+        self.put(np.arange(len(rows)), rows, ids)
 
     @property
     def ids(self):
@@ -322,7 +315,7 @@ class Vectors:
 
     def __reduce__(self):
         """Pickle and copy the rows only, which are put in aligned memory again."""
-        return hold, (self.rows(), self.ids, self.tiles.dtype)
+        return Vectors, (self.rows(), self.ids, self.tiles.dtype)
 
     def put(self, places, rows, ids):
         """Put dense rows with their numbers in these places, new ones or ones in use."""
@@ -336,13 +329,6 @@ class Vectors:
         """Return a copy of the vectors, row by row: an array of shape (n, n_features)."""
         tile, j = np.divmod(np.arange(self.n), TILE)
         return np.ascontiguousarray(self.tiles[tile, : self.n_features, j])
-
-
-def hold(rows, ids, dtype):
-    """Return dense rows, and their numbers, as vectors."""
-    vectors = Vectors(rows.shape[1], dtype)
-    vectors.put(np.arange(len(rows)), rows, ids)
-    return vectors
 
 
 def pad(n_features):
@@ -361,8 +347,8 @@ class Kernel:
 
     Examples
     --------
-    >>> rbf, vectors, X = Kernel("rbf", 0.5, 3, 0.0, np.float64), Vectors(1, np.float64), np.array([[0.0], [2.0]])
-    >>> vectors.put(np.array([0]), X[:1], np.array([0]))
+    >>> rbf, X = Kernel("rbf", 0.5, 3, 0.0, np.float64), np.array([[0.0], [2.0]])
+    >>> vectors = Vectors(X[:1], np.array([0]), np.float64)
     >>> rbf.values(X, vectors).round(3).tolist(), rbf.scores(X, vectors, np.array([[2.0]])).round(3).tolist()
     ([[1.0], [0.135]], [[2.0], [0.271]])
     """
@@ -378,13 +364,13 @@ class Kernel:
         if self.kind == "precomputed":
             return np.array_equal(X, X.astype(np.float32))
         if callable(self.kind):
-            row = _block(X[:1], X.shape[1], self.dtype)
+            row = dense(X[:1], X.shape[1], self.dtype)
             return np.asarray(self.kind(row, row)).dtype == np.float32
         return self.dtype == np.float32
 
     def gram(self, X, ids, threads=1):
         """Return the kernel values of rows with each other, doubles whatever the dtype; ``ids`` are their numbers."""
-        K = self.values(X, hold(X, ids, self.dtype), threads).astype(np.float64, copy=False)
+        K = self.values(X, Vectors(X, ids, self.dtype), threads).astype(np.float64, copy=False)
         if callable(self.kind):
             refuse_asymmetric(K, "kernel must be symmetric; the matrix of its values")
         least = K.diagonal().min()
@@ -404,23 +390,26 @@ class Kernel:
         """Return the scores and, with ``keep``, the kernel values; rows are shared out to threads in slices."""
         weights = zeros((W.shape[1], -(-vectors.n // TILE) * TILE), np.float64)
         weights[:, : vectors.n] = W.T
-        n_values = 0 if callable(self.kind) else X.shape[0] * vectors.n
-        done = share_out(lambda part: self._compute(part, vectors, weights, keep), X, n_values, threads)
-        scores, K = zip(*done, strict=True)
-        return np.concatenate(scores), np.concatenate(K)
 
-    def _compute(self, X, vectors, weights, keep):
-        """Return scores and values of one slice. Calls share nothing that is written to."""
-        scores, K = np.zeros((X.shape[0], len(weights))), np.empty((X.shape[0] * keep, vectors.n), self.dtype)
-        if X.shape[0] > 0 and vectors.n > 0:
-            X = self._given_values(X, vectors) if self.formula.kind == GIVEN else _block(X, pad(X.shape[1]), self.dtype)
-            memory = zeros((3, TILE), self.dtype), zeros((TILE // 4,), np.float64)
-            over_tiles(self.formula, X, vectors.tiles, weights, scores, K, *memory)
-        return scores, K
+        def work(X):  # calls share nothing that is written to
+            scores, K = np.zeros((X.shape[0], len(weights))), np.empty((X.shape[0] * keep, vectors.n), self.dtype)
+            if X.shape[0] > 0 and vectors.n > 0:
+                X = (
+                    self._given_values(X, vectors)
+                    if self.formula.kind == GIVEN
+                    else dense(X, pad(X.shape[1]), self.dtype)
+                )
+                memory = zeros((3, TILE), self.dtype), zeros((TILE // 4,), np.float64)
+                over_tiles(self.formula, X, vectors.tiles, weights, scores, K, *memory)
+            return scores, K
+
+        n_values = 0 if callable(self.kind) else X.shape[0] * vectors.n
+        scores, K = zip(*share_out(work, X, n_values, threads), strict=True)
+        return np.concatenate(scores), np.concatenate(K)
 
     def _given_values(self, X, vectors):
         """Return the values that stand in the rows, or that a callable gives."""
-        X = _block(X, X.shape[1], self.dtype)
+        X = dense(X, X.shape[1], self.dtype)
         if self.kind == "precomputed":
             return np.ascontiguousarray(X[:, vectors.ids])
         values = np.asarray(self.kind(X, vectors.rows()))
@@ -437,7 +426,7 @@ def refuse_asymmetric(K, words):
         raise ValueError(f"{words} and its transpose differ by {gap}.")
 
 
-def _block(X, width, dtype):
+def dense(X, width, dtype):
     """Return a copy of dense or sparse rows in aligned memory, with features of value 0 to fill them up."""
     out = zeros((X.shape[0], width), dtype)
     out[:, : X.shape[1]] = X.toarray() if hasattr(X, "indptr") else X

@@ -49,10 +49,6 @@ class LinearWeights:
         """Return the weights to predict with."""
         return mean(self.last, self.drift, counts, self.fading)
 
-    def scores(self, X, weights):
-        """Return scores of rows under some weights, an array of shape (n_rows, n_outputs)."""
-        return score_rows(make_rows(X), X.shape[0], weights)
-
 
 def narrowed(X, size):
     """Return the rows and which weights they need: if they are short beside ``size``, those of their own features.
@@ -72,7 +68,7 @@ def shown(name, part, what):
     @before_or_after
     def get(self) -> np.ndarray:
         weights = self._shown_weights()
-        if self._keeps_drift():
+        if self.average:
             weights.flags.writeable = False  # worked out anew each time it is read: an edit in place would be lost
         return weights[part].T
 
@@ -96,7 +92,7 @@ class LinearEstimator(OnlineEstimator):
         if self._model is None:
             last = np.zeros((X.shape[1] + 1, self._n_outputs))
             constant = float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
-            drift = np.zeros_like(last) if self._keeps_drift() else last[:, :0].copy()
+            drift = np.zeros_like(last) if self.average else last[:, :0].copy()
             self._model = LinearWeights(last, drift, constant, fading_of(self.half_life))
             return X
         whole, part, rows = self._model, X, slice(None)
@@ -116,7 +112,7 @@ class LinearEstimator(OnlineEstimator):
 
     @np.errstate(over="ignore", invalid="ignore")
     def _scores(self, X, weights):
-        return self._model.scores(X, weights)
+        return score_rows(make_rows(X), X.shape[0], weights)
 
     def _shown_scores(self, X):
         """Scores under the weights to predict with; of a mean only what short rows need is worked out."""

@@ -16,9 +16,11 @@ class LostWarning(UserWarning):
 def of_idle_weights(learner, before, X, C):
     """Warn if weights were given and C, on which they are factors, shortened hardly a step."""
     n, capped = (int(learner._counts[which]) for which in (N_UPDATES, N_CAPPED))
-    if not before[N_UPDATES] < MANY_UPDATES <= n or capped >= 0.01 * n:
-        return
-    if getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any():
+    if (
+        before[N_UPDATES] < MANY_UPDATES <= n
+        and capped < 0.01 * n
+        and (getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any())
+    ):
         cost = "give the costs of mistakes as cost=, which act at any C, or " if hasattr(learner, "cost") else ""
         length = 1.0 + np.square(X.data if hasattr(X, "indptr") else X, dtype=np.float64).sum() / X.shape[0]
         begin = "" if hasattr(learner, "gamma") else f"; on these rows they begin to act below about {1 / length:.1g}"
@@ -86,12 +88,10 @@ def before_fit(learner, codes):
 def of_long_runs(codes, n_classes):
     """Warn if labels come in runs far longer than chance makes them, as when rows are sorted by class."""
     n = len(codes)
-    if n < 50:
-        return
     shares = np.bincount(np.maximum(codes, 0.0).astype(np.intp)) / n
     expected = (n - 1) * (1.0 - np.sum(shares**2))
     changes = np.count_nonzero(np.diff(codes))
-    if changes <= max(n_classes - 1, 0.02 * expected):
+    if n >= 50 and changes <= max(n_classes - 1, 0.02 * expected):
         warn(f"the labels come in long runs ({changes} changes in {n} rows, about {expected:.0f} expected by chance): "
              "an online learner forgets the first classes. Set shuffle=True unless this is the order of "
              "time.")  # fmt: skip

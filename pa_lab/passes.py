@@ -25,11 +25,11 @@ from pa_lab.queries import (
     Asking,
     decide,
 )
-from pa_lab.rows import add, best_two, is_zero, product, score, score_classes, slices, squared_norm
-from pa_lab.rules import TINY, Rule, direction, is_capped, is_mistake, loss_of, n_walls, step, worst_rival
+from pa_lab.rows import add, best_but, best_two, is_zero, product, score, score_classes, slices
+from pa_lab.rules import TINY, Rule, direction, is_capped, is_mistake, loss_of, n_walls, step
 
 SPAN = 512  # half-lives of rows that the terms of ``drift`` may span: they stay below 2^512
-SHORTEST = 1 / 64  # a half-life below this is that of the last weights: all before weigh less than 2^-64
+SHORTEST = 1 / 64  # a half-life below this is taken for it: all before the last weights weigh less than 2^-64
 LN2 = math.log(2.0)
 SERIES = tuple(1.0 / math.factorial(k) for k in range(15, 0, -1))
 MOST = NO_LIMIT // 16
@@ -161,7 +161,7 @@ def fading_of(half_life):
     """
     if half_life is None:
         return NO_FADING
-    rate = 1.0 / float(half_life)
+    rate = 1.0 / max(float(half_life), SHORTEST)
     return float(np.float32(rate)), rate - float(np.float32(rate))
 
 
@@ -191,12 +191,8 @@ def shrink(drift, counts, fading, room):
     if before > kept:
         counts[N_AVERAGED] = kept
         power = 1.0 + entry(min(before - kept, 12 * kept), fading)
-        for j in range(drift.shape[0]):
-            if drift.ndim == 1:
-                drift[j] /= power
-            else:
-                for k in range(drift.shape[1]):
-                    drift[j, k] /= power
+        for j in range(drift.size):
+            drift.flat[j] /= power
 
 
 def widen(weights, places, n, half):
@@ -262,8 +258,7 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, b, part):
             if not asked:
                 continue
             mistake, demand = demand_of(rule, y[i], p, first, second, lanes)
-            if mistake:
-                counts[N_MISTAKES] += 1
+            counts[N_MISTAKES] += mistake
             if records:
                 trace[t, 3] = mistake
             if b is not None:
@@ -280,7 +275,7 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, b, part):
                     continue
                 losses += loss
                 if sqnorm < 0.0:
-                    sqnorm = movers * squared_norm(rows, i)
+                    sqnorm = movers * product(rows, i, i)
                 tau = step(rule.variant, loss, sqnorm, C[i])
                 sentinel += tau * np.sqrt(sqnorm)
                 if tau == 0.0:
@@ -291,7 +286,7 @@ def learn(rows, examples, way, state, lanes, one_vs_rest, b, part):
                 capped |= is_capped(loss - tau * sqnorm, loss)
                 if records and (one_vs_rest is None or demand.target > 0.0):
                     trace[t, 1] = tau
-                move = tau * direction(rule, demand.target, demand.p)
+                move = tau * direction(demand.target, demand.p)
                 late = move_weights(rows, i, state, drift, before, move, demand.right, demand.wrong)
                 sentinel += late * np.sqrt(sqnorm)
             counts[N_UPDATES] += moved
@@ -317,18 +312,17 @@ def look_at(rows, i, W, lanes):
 @njit(**INNER, forceinline=True)
 def demand_of(rule, y, p, first, second, lanes):
     """Return whether the prediction is wrong, and what the row asks for."""
-    right, wrong = 0, -1
+    right, wrong, goal = 0, -1, 1.0
     if lanes is None:
-        mistake = is_mistake(rule, y, p)
-        if rule.goals.shape[0] == 0:
-            return mistake, Demand(p, y, 1.0, right, wrong)
-        goal = rule.goals[np.int64(y > 0.0), np.int64(y <= 0.0)]
-        return mistake, Demand(p / goal, y, goal, right, wrong)
+        if rule.goals.shape[0] > 0:
+            goal = rule.goals[np.int64(y > 0.0), np.int64(y <= 0.0)]
+        return is_mistake(rule, y, p), Demand(p / goal, y, goal, right, wrong)
     right = np.int64(y)
     wrong = second if first == right else first
-    goal = 1.0
-    if rule.goals.shape[0] > 0:
-        wrong = worst_rival(lanes[4], rule.goals, right)
+    if rule.goals.shape[0] > 0:  # the class that falls short most (Crammer et al., section 8, max-loss)
+        for k in range(lanes.shape[1]):
+            lanes[0, k] = lanes[4, k] + rule.goals[right, k]
+        wrong = best_but(lanes[0], right)
         goal = rule.goals[right, wrong]
     return first != right, Demand((lanes[4, right] - lanes[4, wrong]) / goal, 1.0, goal, right, wrong)
 
@@ -365,7 +359,7 @@ def add_to_classes(rows, i, scale, W, right, wrong):
 def put_constraints(rule, b, m, i, t, C, demand):
     """Put the constraints of a row behind the ``m`` that are there; returns how many there are now."""
     for wall in range(b.walls):
-        c = b.c[m]
+        c = b.c[m + wall]
         c.row = i
         c.when = t
         c.right = demand.right
@@ -376,8 +370,7 @@ def put_constraints(rule, b, m, i, t, C, demand):
         if rule.regression:
             c.side = 1.0 - 2.0 * wall
             c.loss = c.side * (demand.target - demand.p) - rule.epsilon
-        m += 1
-    return m
+    return m + b.walls
 
 
 @njit(**INLINED)

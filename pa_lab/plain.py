@@ -223,7 +223,8 @@ def budget(K, y, size, policy="projection", C=1.0):
 def learn(problem, w, examples, C=1.0, variant="PA-I", **given):
     """Pass the examples through any ``problem(w, *example, **given)`` that gives a loss and a direction.
 
-    ``w`` holds the first weights. Returns the weights after each example.
+    ``w`` holds the first weights. Returns the weights after each example. Uniclass, costs of the predicted class and
+    sequences ([PA] sections 6, 8 and 9) are such problems too: docs/guide/family.md has their code.
     """
     path = []
     for example, c in zip(examples, np.broadcast_to(C, len(examples)), strict=True):
@@ -231,17 +232,6 @@ def learn(problem, w, examples, C=1.0, variant="PA-I", **given):
         w = w + step(loss, np.sum(direction**2), c, variant) * direction
         path.append(w)
     return np.array(path)
-
-
-def uniclass(w, x, epsilon):
-    """Keep the point w within epsilon of the examples, which have no labels ([PA] section 6).
-
-    To learn the radius as well, at most B: append 0 to every x, start at w = (0, ..., 0, B) and set epsilon = B; the
-    radius is then the square root of B^2 - w[-1]^2.
-    """
-    apart = x - w
-    distance = np.sqrt(apart @ apart)
-    return distance - epsilon, apart / distance if distance > 0 else apart
 
 
 def rival(W, x, right, wrong, goal):
@@ -267,46 +257,7 @@ def ranking(W, x, relevant):
     return rival(W, x, right, wrong, 1.0)
 
 
-def prediction_based(W, x, y, cost):
-    """Set the right class against the predicted one, by the root of cost[y, predicted] ([PA] section 8, PB)."""
-    predicted = np.argmax(W @ x)
-    return rival(W, x, y, predicted, np.sqrt(cost[y, predicted]))
-
-
 def max_loss(W, x, y, cost):
     """Set the right class against the one for which the loss is greatest ([PA] section 8, ML)."""
     worst = np.argmax(W @ x + np.sqrt(cost[y]))
     return rival(W, x, y, worst, np.sqrt(cost[y, worst]))
-
-
-def sequence_features(X, labels, n_labels):
-    """Return, for each label, the sum of its rows of X, followed by how often it came after each label."""
-    features, before = np.zeros((n_labels, X.shape[1] + n_labels)), np.zeros(n_labels)
-    for x, label in zip(X, labels, strict=True):
-        features[label] += np.append(x, before)
-        before = np.eye(n_labels)[label]
-    return features
-
-
-def best_sequence(W, X):
-    """Return the labels whose features have the highest score under W (Viterbi's algorithm)."""
-    d, back = X.shape[1], []
-    scores = W[:, :d] @ X[0]
-    for x in X[1:]:
-        after = W[:, d:] + scores  # rows: the label, columns: the one before
-        back.append(after.argmax(axis=1))
-        scores = after.max(axis=1) + W[:, :d] @ x
-    labels = [np.argmax(scores)]
-    for before in reversed(back):
-        labels.append(before[labels[-1]])
-    return np.array(labels[::-1])
-
-
-def sequences(W, X, y, cost):
-    """Set the right sequence of labels against the predicted one ([PA] section 9); the rows of X are its elements.
-
-    The goal is the root of the summed cost[y[i], predicted[i]]. W has a row for each label; see `sequence_features`.
-    """
-    predicted = best_sequence(W, X)
-    direction = sequence_features(X, y, len(W)) - sequence_features(X, predicted, len(W))
-    return np.sqrt(cost[y, predicted].sum()) - np.sum(W * direction), direction

@@ -103,16 +103,14 @@ def steered(left, rows_left, rate, memory, size):
     (0.25, 1.0)
     """
     if rows_left > 0:
-        rate = left / rows_left
+        rate = min(left / rows_left, 1.0)
     if size == size:
         noted = np.int64(memory[1])
         memory[2 + noted % WINDOW] = size
         memory[1] = noted + 1
         if (noted + 1) % EVERY == 0:
-            memory[0] = solve_delta(memory[0], min(rate, 1.0), memory[2 : 2 + min(noted + 1, WINDOW)])
-    if rate >= 1.0:
-        return 1.0
-    if size != size or memory[1] < EVERY:
+            memory[0] = solve_delta(memory[0], rate, memory[2 : 2 + min(noted + 1, WINDOW)])
+    if rate == 1.0 or size != size or memory[1] < EVERY:
         return rate
     return (1.0 - MIXED) * memory[0] / (memory[0] + size) + MIXED * rate
 
@@ -232,8 +230,8 @@ class Questions(NamedTuple):
         row, probability, score, code, mistake = table(self.paid, 5).T
         if query == QUERIES[THRESHOLD]:
             probability = np.full(len(row), np.nan)
-        index = np.maximum(code, 0.0).astype(int)
-        return PaidLabels(row.astype(np.int64), probability, score, classes[index], mistake > 0)
+        label = classes[np.maximum(code, 0.0).astype(int)]
+        return PaidLabels(row.astype(np.int64), probability, score, label, mistake > 0)
 
     def widened(self, places):
         """Let the classes stand at other places."""

@@ -33,16 +33,12 @@ class DenseRows(NamedTuple):
         """Add ``x_i . W`` to ``lanes[4]``; the other four rows of ``lanes`` are for partial sums."""
         dot_classes(self.data[i], W, lanes)
 
-    def squared_norm(self, i):
-        """``||x_i||^2`` plus what the constant feature adds."""
-        return dot(self.data[i], self.data[i], self.data.shape[1]) + self.constant
-
     def is_zero(self, i):
         """Whether every entry of a row is 0."""
-        return all_zero(self.data[i])
+        return not self.data[i].any()
 
     def product(self, i, k):
-        """``x_i . x_k`` plus what the constant feature adds."""
+        """``x_i . x_k`` plus what the constant feature adds; with ``i = k`` a squared norm."""
         return dot(self.data[i], self.data[k], self.data.shape[1]) + self.constant
 
     def add(self, i, scale, w):
@@ -74,30 +70,23 @@ class SparseRows(NamedTuple):
             for k in range(W.shape[1]):
                 lanes[4, k] += x * W[j, k]
 
-    def squared_norm(self, i):
-        """As `DenseRows.squared_norm`."""
-        total = 0.0
-        for at in range(self.indptr[i], self.indptr[i + 1]):
-            value = np.float64(self.data[at])
-            total += value * value
-        return total + self.constant
-
     def is_zero(self, i):
         """As `DenseRows.is_zero`."""
-        return all_zero(self.data[self.indptr[i] : self.indptr[i + 1]])
+        return not self.data[self.indptr[i] : self.indptr[i + 1]].any()
 
     def product(self, i, k):
-        """As `DenseRows.product`."""
+        """As `DenseRows.product`; a squared norm without a search for equal indices."""
         total, at, to = 0.0, self.indptr[i], self.indptr[k]
+        if i == k:
+            for each in range(at, self.indptr[i + 1]):
+                total += np.float64(self.data[each]) * np.float64(self.data[each])
+            return total + self.constant
         while at < self.indptr[i + 1] and to < self.indptr[k + 1]:
-            if self.indices[at] == self.indices[to]:
+            j, l = self.indices[at], self.indices[to]
+            if j == l:
                 total += np.float64(self.data[at]) * np.float64(self.data[to])
-                at += 1
-                to += 1
-            elif self.indices[at] < self.indices[to]:
-                at += 1
-            else:
-                to += 1
+            at += j <= l
+            to += l <= j
         return total + self.constant
 
     def add(self, i, scale, w):
@@ -123,10 +112,6 @@ class GramRows(NamedTuple):
         for k in range(W.shape[1]):
             lanes[4, k] += self.start[i, k]
 
-    def squared_norm(self, i):
-        """As `DenseRows.squared_norm`."""
-        return self.data[i, i]
-
     def is_zero(self, i):
         """Whether a row whose norm is 0 is: always."""
         return True
@@ -142,7 +127,6 @@ class GramRows(NamedTuple):
 
 score = method("score")
 add_scores = method("add_scores")
-squared_norm = method("squared_norm")
 is_zero = method("is_zero")
 product = method("product")
 add = method("add")
@@ -214,15 +198,6 @@ def score_classes(rows, i, W, lanes):
         lanes[4, k] += W[-1, k]
 
 
-@njit(**INNER)
-def all_zero(x):
-    """Whether every number is 0."""
-    j = 0
-    while j < x.shape[0] and x[j] == 0.0:
-        j += 1
-    return j == x.shape[0]
-
-
 @njit(**INLINED)
 def best_two(scores):
     """The best class, the second-best, and 0, or NaN if a score is not finite. Of equals the first is the better.
@@ -230,13 +205,22 @@ def best_two(scores):
     >>> best_two(np.array([3.0, 1.0, 3.0]))
     (0, 2, 0.0)
     """
-    first, finite = 0, 0.0
+    finite = 0.0
+    for value in scores:
+        finite += value - value
+    first = best_but(scores, -1)
+    return first, best_but(scores, first), finite
+
+
+@njit(**INLINED)
+def best_but(scores, left_out):
+    """The best class but the one left out, -1 for none left out. Of equals the first is the better.
+
+    >>> best_but(np.array([3.0, 1.0, 3.0]), 0)
+    2
+    """
+    best = 1 if left_out == 0 else 0
     for k in range(scores.shape[0]):
-        finite += scores[k] - scores[k]
-        if scores[k] > scores[first]:
-            first = k
-    second = 1 if first == 0 else 0
-    for k in range(scores.shape[0]):
-        if k != first and scores[k] > scores[second]:
-            second = k
-    return first, second, finite
+        if k != left_out and scores[k] > scores[best]:
+            best = k
+    return best

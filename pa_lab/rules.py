@@ -41,9 +41,8 @@ def make_rule(variant: str, epsilon: float | None = None, goals: np.ndarray = AL
     >>> make_rule("PA-I")[:3]
     (1, False, 0.0)
     """
-    if epsilon is None:
-        return Rule(VARIANTS.index(variant), False, 0.0, goals)
-    return Rule(VARIANTS.index(variant), True, 0.0 if variant == "PALS" else float(epsilon))
+    tube = 0.0 if epsilon is None or variant == "PALS" else float(epsilon)
+    return Rule(VARIANTS.index(variant), epsilon is not None, tube, goals)
 
 
 def allows_slack(variant: str) -> bool:
@@ -86,11 +85,9 @@ def loss_of(rule, y, p):
 
 
 @njit(**INLINED)
-def direction(rule, y, p):
-    """Which way the score has to move to lower its loss: 1.0 up, -1.0 down."""
-    if rule.regression or rule.variant == PALS:
-        return 1.0 if p < y else -1.0
-    return 1.0 if y > 0.0 else -1.0
+def direction(y, p):
+    """Which way a score with a loss has to move to lower it, to the side of its target: 1.0 up, -1.0 down."""
+    return 1.0 if p < y else -1.0
 
 
 @njit(**INLINED)
@@ -99,20 +96,6 @@ def is_mistake(rule, y, p):
     if rule.regression:
         return loss_of(rule, y, p) > 0.0
     return (p > 0.0) != (y > 0.0)
-
-
-@njit(**INLINED)
-def worst_rival(scores, goals, right):
-    """The wrong class that most falls short of the margin asked against it (Crammer et al., section 8, max-loss).
-
-    >>> worst_rival(np.array([5.0, 1.0, 0.0]), np.array([[0.0, 1.0, 3.0]]), 0)
-    2
-    """
-    worst = 1 if right == 0 else 0
-    for k in range(scores.shape[0]):
-        if k != right and scores[k] + goals[right, k] > scores[worst] + goals[right, worst]:
-            worst = k
-    return worst
 
 
 # ---------------------------------------------------------------- one example
@@ -154,8 +137,6 @@ def tau_pa2(loss, sqnorm, C):
 def step(variant, loss, sqnorm, C):
     """Step size of ``variant`` (its index in ``VARIANTS``); 0 where there is nothing to learn or no direction.
 
-    An index that is none of these gives NaN, which the passes refuse.
-
     >>> step(PA1, 1.0, 4.0, 0.1), step(PA1, 0.0, 4.0, 0.1), step(PA, 1.0, 0.0, 0.1)
     (0.1, 0.0, 0.0)
     """
@@ -165,9 +146,7 @@ def step(variant, loss, sqnorm, C):
         return tau_pa(loss, sqnorm, C)
     if variant == PA1:
         return tau_pa1(loss, sqnorm, C)
-    if variant == PA2 or variant == PALS:
-        return tau_pa2(loss, sqnorm, C)
-    return np.nan
+    return tau_pa2(loss, sqnorm, C)
 
 
 @njit(**INLINED)

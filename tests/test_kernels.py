@@ -11,7 +11,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from pa_lab import kernels
-from pa_lab.kernels import DISTANCES, KINDS, TILE, Kernel, Vectors, hold
+from pa_lab.kernels import DISTANCES, KINDS, TILE, Kernel, Vectors
 
 RELATIVE = {np.float64: 1e-12, np.float32: 1e-5}
 
@@ -52,7 +52,7 @@ def expression(kind, gamma, coef0, degree, x, S):
 
 
 def held(rows, dtype=np.float64):
-    return hold(rows, np.arange(len(rows)), dtype)
+    return Vectors(rows, np.arange(len(rows)), dtype)
 
 
 # ---------------------------------------------------------------- exp
@@ -118,7 +118,7 @@ def test_sums_are_the_same_bits_however_they_are_cut(kind):
         assert np.array_equal(kernel.scores(X, vectors, W, threads), scores)
     assert np.array_equal(np.vstack([kernel.scores(X[i : i + 1], vectors, W) for i in range(300)]), scores)
     assert np.array_equal(np.hstack([kernel.scores(X, vectors, W[:, k : k + 1]) for k in range(3)]), scores)
-    grown = Vectors(7, np.float64)
+    grown = held(S[:0])
     for at in range(0, 1500, 50):
         grown.put(np.arange(at, at + 50), S[at : at + 50], np.arange(at, at + 50))
     assert np.array_equal(kernel.scores(X, grown, W), scores)
@@ -140,8 +140,8 @@ def test_given_values_are_summed_in_the_same_order():
     rbf = Kernel("rbf", 0.3, 3, 0.0, np.float64)
     again = Kernel(lambda a, b: rbf.values(a, held(b)), 0.3, 3, 0.0, np.float64)
     assert np.array_equal(again.scores(X, vectors, W), rbf.scores(X, vectors, W))
-    matrix, numbers = Kernel("precomputed", 0.3, 3, 0.0, np.float64), Vectors(400, np.float64)
-    numbers.put(np.arange(200), np.zeros((200, 400)), np.arange(200) * 2)
+    matrix = Kernel("precomputed", 0.3, 3, 0.0, np.float64)
+    numbers = Vectors(np.zeros((200, 400)), np.arange(200) * 2, np.float64)
     values = np.zeros((200, 400))
     values[:, ::2] = rbf.values(X, vectors)
     assert np.array_equal(matrix.scores(values, numbers, W), rbf.scores(X, vectors, W))
@@ -152,7 +152,7 @@ def test_given_values_are_summed_in_the_same_order():
 
 def test_vectors_are_kept_and_replaced():
     rng = np.random.default_rng(0)
-    rows, vectors = rng.normal(size=(1000, 6)), Vectors(6, np.float64)
+    rows, vectors = rng.normal(size=(1000, 6)), held(np.empty((0, 6)))
     for at in (0, 1, 128, 500):
         stop = {0: 1, 1: 128, 128: 500, 500: 1000}[at]
         vectors.put(np.arange(at, stop), rows[at:stop], np.arange(at, stop))

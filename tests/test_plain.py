@@ -1,7 +1,9 @@
 """The plain algorithms: each update against a numerical solver of the problem as printed, and the fast learners."""
 
+import re
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import clarabel
 import numpy as np
@@ -12,6 +14,9 @@ from scipy.optimize import minimize
 from oracles import VARIANTS, primal_qp, primal_step
 from pa_lab import KernelPAClassifier, plain
 
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "guide" / "family.md"
+MEMBERS = vars(plain).copy()  # and those that stand on the page of the guide
+exec(re.search(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S).group(1), MEMBERS)
 VARIANT = pytest.mark.parametrize("variant", VARIANTS)
 POLICY = pytest.mark.parametrize("policy", ["removal", "nearest", "projection"])
 
@@ -92,7 +97,7 @@ def test_an_update_solves_its_problem(member, variant):
         for _ in range(15):
             W, example, given = draw(rng, member)
             direction, goal = globals()[f"demand_of_{member}"](W, *example, **given)
-            (after,) = plain.learn(getattr(plain, member), W, [example], C, variant, **given)
+            (after,) = plain.learn(MEMBERS[member], W, [example], C, variant, **given)
             solved = primal_qp(W.ravel(), [direction.ravel()], [goal], [0], variant, C) if direction.any() else W
             np.testing.assert_allclose(after, np.reshape(solved, W.shape), atol=1e-7)
             moved += np.any(after != W)
@@ -132,7 +137,7 @@ def test_an_update_of_uniclass_solves_its_problem(variant):
     rng = np.random.default_rng(2)
     for C, epsilon in product((0.1, 0.5, 2.0), (0.5, 1.0, 3.0)):
         w, x = rng.normal(size=(2, 3))
-        (after,) = plain.learn(plain.uniclass, w, [(x,)], C, variant, epsilon=epsilon)
+        (after,) = plain.learn(MEMBERS["uniclass"], w, [(x,)], C, variant, epsilon=epsilon)
         np.testing.assert_allclose(after, closest_in_ball(w, x, epsilon, variant, C), atol=1e-5)
 
 
@@ -140,7 +145,7 @@ def test_uniclass_learns_a_radius():
     """With one more coordinate it ends with a ball around all the points; not the smallest, it moves no further."""
     angles = np.random.default_rng(3).uniform(0, 2 * np.pi, 3000)
     X = np.column_stack([1 + 2 * np.cos(angles), 2 * np.sin(angles), 0 * angles])
-    w = plain.learn(plain.uniclass, np.array([0.0, 0.0, 5.0]), [(x,) for x in X], 1.0, "PA", epsilon=5.0)[-1]
+    w = plain.learn(MEMBERS["uniclass"], np.array([0.0, 0.0, 5.0]), [(x,) for x in X], 1.0, "PA", epsilon=5.0)[-1]
     radius = np.sqrt(25 - w[2] ** 2)
     assert 2 <= radius < 3 and np.linalg.norm(X[:, :2] - w[:2], axis=1).max() < radius + 1e-3
 
