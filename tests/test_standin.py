@@ -24,14 +24,6 @@ def test_the_stream_has_the_form_of_ijcnn1():
     assert not np.array_equal(X, misfire_stream(50_000, seed=1)[0])
 
 
-@pytest.mark.parametrize("arguments", [(-1,), (10, 0)])
-def test_a_stream_of_no_size_is_refused(arguments):
-    with pytest.raises(ValueError, match="need n_rows >= 0 and block_rows >= 1"):
-        misfire_blocks(*arguments)
-    with pytest.raises(ValueError, match="n_rows"):
-        misfire_stream(0)
-
-
 @pytest.mark.parametrize("n_features", [4, 40])
 def test_dense_rows_are_seeded_and_have_the_share(n_features):
     X, y = lookalike(500, n_features, share=0.2, seed=5)

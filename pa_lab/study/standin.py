@@ -81,22 +81,11 @@ def misfire_blocks(n_rows: int, block_rows: int = 65_536, seed: int = 0) -> Iter
     y : int64 array of shape (rows,)
         Values -1 and +1.
 
-    Raises
-    ------
-    ValueError
-        If ``n_rows`` is negative or ``block_rows`` is below 1.
-
     Examples
     --------
     >>> [len(y) for X, y in misfire_blocks(100_000, block_rows=40_000)]
     [40000, 40000, 20000]
     """
-    if n_rows < 0 or block_rows < 1:
-        raise ValueError(f"need n_rows >= 0 and block_rows >= 1, got {n_rows} and {block_rows}")
-    return _draw_blocks(n_rows, block_rows, seed)
-
-
-def _draw_blocks(n_rows, block_rows, seed):
     X, y = _source()
     choice, noise = np.random.default_rng(seed).spawn(2)  # one stream each: blocks of any size then draw the same
     for start in range(0, n_rows, block_rows):
