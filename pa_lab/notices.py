@@ -21,7 +21,7 @@ def of_idle_weights(learner, before, X, C):
         and capped < 0.01 * n
         and (getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any())
     ):
-        cost = "give the costs of mistakes as cost=, which act at any C, or " if hasattr(learner, "cost") else ""
+        cost = "give the costs of mistakes as cost=, which act at this C, or " if hasattr(learner, "cost") else ""
         length = 1.0 + np.square(X.data if hasattr(X, "indptr") else X, dtype=np.float64).sum() / X.shape[0]
         begin = "" if hasattr(learner, "gamma") else f"; on these rows they begin to act below about {1 / length:.1g}"
         warn(f"weights were given, but they are factors on C={learner.C:g}, which shortened hardly a step by more than "

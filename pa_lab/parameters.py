@@ -43,7 +43,7 @@ class_weight : dict, "balanced" or None, default=None
 cost : dict, array of shape (n_classes, n_classes) or None, default=None
     What it costs to predict a wrong class: a number above 0 for rows of each class, 1 if left out, or a matrix with the
     right class in rows and the predicted one in columns, in the order of ``classes_``. The margin asked for is the root
-    of the cost, so that costs act at any C (Crammer et al., section 8, max-loss); not with ``multi_class="ovr"``.
+    of the cost, which acts where C does not cut the steps (Crammer et al., section 8); not with ``multi_class="ovr"``.
 multi_class : {"direct", "ovr"}, default="direct"
     With more than two classes, one problem that sets the right class against the highest-scoring wrong one
     (Crammer et al., section 7), or one problem for each class against the rest. "direct" makes fewer updates and

@@ -350,7 +350,7 @@ def test_the_three_scripts_run_as_printed():
     names = {"X": X, "y": y, "delay": 500, "ask": lambda row: y[row]}
     for script in re.findall(r"```python\n(.*?)```", (REPORT / "sections" / "f_reproduce.typ").read_text(), re.S):
         exec(script, names)
-    assert 0.01 < len(names["alarms"]) / len(y) < 0.04 and y[names["alarms"]].mean() > 2 * y.mean()
+    assert 0.01 < len(names["alarms"]) / len(y) < 0.06 and y[names["alarms"]].mean() > 2 * y.mean()
     assert len(names["paid"]) == 200 and 0.0 < names["final"].predict(X).mean() < 0.6
     found = [roc_auc_score(y, names[name].decision_function(names["Z"])) for name in ("every", "better", "small")]
     assert min(found) > 0.95  # a line has 0.70
