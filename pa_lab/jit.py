@@ -33,7 +33,7 @@ else:
 
         def on_start(self, event):
             """Stop the search, unless it is stopped already."""
-            if gc.isenabled() and event.data["dispatcher"].py_func.__module__.startswith("pa_lab."):
+            if gc.isenabled() and str(event.data["dispatcher"].py_func.__module__).startswith("pa_lab."):
                 self.outermost = event.data
                 gc.disable()
 
