@@ -50,6 +50,7 @@ _LOOK = {
     "oldest": (GREY, ":", "<"),
     "smallest": (PURPLE, "--", ">"),
     "landmarks": (BLUE, "-", "s"),
+    "landmarks, averaged": (BLUE, "--", "o"),
     "landmark features": (SKY, "--", "P"),
     "random Fourier": (BLACK, ":", "X"),
     "Nyström": (BLACK, "--", "o"),
