@@ -154,7 +154,12 @@ def encode(y, classes):
         known = high | (y == classes[0])
         codes = np.where(high, 1.0, -1.0)
     else:
-        index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        try:
+            index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        except TypeError as error:
+            raise ValueError(
+                f"y must hold labels of the same kind as the classes {classes.tolist()}: {error}."
+            ) from error
         known = classes[index] == y
         codes = index.astype(np.float64)
     if not known.all():

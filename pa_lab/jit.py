@@ -40,7 +40,6 @@ else:
         def on_end(self, event):
             """Let it go on once what was compiled first is done."""
             if event.data is self.outermost:
-                self.outermost = None
                 gc.enable()
 
     event.register("numba:compile", Compiling())
@@ -57,6 +56,7 @@ def method(name):
     def call(self, *arguments):
         return getattr(self, name)(*arguments)
 
-    options = INNER | {"forceinline": True}
-    overload(call, strict=False, jit_options=options)(lambda self, *arguments: getattr(self.instance_class, name))
+    overload(call, strict=False, jit_options=INNER | {"forceinline": True})(
+        lambda self, *arguments: getattr(self.instance_class, name)
+    )
     return call

@@ -133,7 +133,7 @@ CASES = {
     "no classes": (begin(), ["classes must be passed on the first call"]),
     "one class": (begin(classes=[1]), ["classes must hold at least 2"]),
     "classes NaN": (begin(classes=[1, -1, NAN]), ["Input classes"]),
-    "label missing among three": (begin(["a", None, "b"], ["a", "b", "c"]), ["not supported between"], TypeError),
+    "label missing among three": (begin(["a", None, "b"], ["a", "b", "c"]), ["y must hold labels of the same kind as the classes"]),
     "label below three": (begin([0, -1, 1], [0, 1, 2]), ["the label -1 in row 1 (from 0), which is not among the classes"]),
     "classes of another kind": (go_on(X, classes=["a"]), ["classes must be labels of one kind", "'a'"]),
     "classes of two kinds": (begin(classes=[None, "a"]), ["classes must be labels of one kind", "None"]),

@@ -237,7 +237,7 @@ def along(model: PAClassifier, X: Matrix, y: np.ndarray, u: np.ndarray) -> pd.Da
         raise TypeError(f"model must be a PAClassifier: the bounds are for two classes; got {model!r}.")
     run = model.get_params()
     for fails, reason in (
-        (run["variant"] == "PALS", "variant='PALS' has none: it also moves examples whose loss is 0"),
+        (run["variant"] not in ("PA", "PA-I", "PA-II"), f"variant={run['variant']!r} has none"),
         (run["class_weight"] is not None, "class_weight makes C differ between examples"),
         (run["query"] not in ("all", "margin"), f"query={run['query']!r} has none; only query='margin' is covered"),
         (run["batch_size"] > 1, "batch_size lets examples share an update"),
