@@ -72,10 +72,12 @@ class KernelModel(OnlineEstimator):
         if self.landmarks is not None:
             find = self._chosen_landmarks if isinstance(self.landmarks, Integral) else self._given_landmarks
             return Landmarks(kernel, *find(self.landmarks, X, order), self._n_outputs, fading, self.landmark_norm)
-        no_rows = np.empty((0, X.shape[1])), IN_ORDER
+        no_rows = np.empty((0, X.shape[1]))
         if self.budget is not None:
-            return Budget(kernel, *no_rows, self._n_outputs, self.budget, self.budget_policy, kernel.is_single(X))
-        return Growing(kernel, *no_rows, self._n_outputs, fading)
+            return Budget(
+                kernel, no_rows, IN_ORDER, self._n_outputs, self.budget, self.budget_policy, kernel.is_single(X)
+            )
+        return Growing(kernel, no_rows, IN_ORDER, self._n_outputs, fading)
 
     def _gamma(self, X):
         if not isinstance(self.gamma, str):

@@ -237,13 +237,14 @@ def multiply_tiles(X, tiles, lower, upper, out):
     """
     chunk = 8 * UNROLL  # of features, so that this part of a tile stays in the cache for all rows
     for t in range(tiles.shape[0]):
+        # Row r of an upper triangle begins at feature r, row r of a lower one ends there.
         start = t * TILE if upper else 0
         stop = min((t + 1) * TILE, X.shape[1]) if lower else X.shape[1]
         for part in range(start, stop, chunk):
             for i in range(0, X.shape[0], 2):
                 k, l = out[i, t * TILE : (t + 1) * TILE], out[i + 1, t * TILE : (t + 1) * TILE]
                 for f in range(part, min(part + chunk, stop), UNROLL):
-                    _add_features(True, None, X[i], X[i + 1], tiles[t], f, k, l)
+                    _add_features(True, None, X[i], X[i + 1], tiles[t], f, k, l)  # products, no distances
 
 
 class Factor:

@@ -15,10 +15,10 @@ class LostWarning(UserWarning):
 
 def of_idle_weights(learner, before, X, C):
     """Warn if weights were given and C, on which they are factors, shortened hardly a step."""
-    n, capped = (int(learner._counts[which]) for which in (N_UPDATES, N_CAPPED))
+    n = learner._counts[N_UPDATES]
     if (
         before[N_UPDATES] < MANY_UPDATES <= n
-        and capped < 0.01 * n
+        and learner._counts[N_CAPPED] < 0.01 * n
         and (getattr(learner, "class_weight", None) is not None or ((C != learner.C) & (C > 0.0)).any())
     ):
         cost = "give the costs of mistakes as cost=, which act at this C, or " if hasattr(learner, "cost") else ""
@@ -46,12 +46,13 @@ def of_small_steps(learner, before, losses, y, whole):
 
     Judged are the last pass of a ``whole`` fit, beside the median, or the first updates of a stream, beside 0.
     """
-    if hasattr(learner, "epsilon") and (whole or before[N_UPDATES] < MANY_ROWS):
+    if hasattr(learner, "epsilon") and allows_slack(learner.variant) and (whole or before[N_UPDATES] < MANY_ROWS):
+        updates, capped = (learner._counts - whole * before)[[N_UPDATES, N_CAPPED]]
+        if capped < 0.95 * updates:
+            return
         constant = np.median(y) if whole else 0.0
         learner._losses = learner._losses + np.array([losses, np.abs(y - constant).sum()])
-        updates, capped = (learner._counts - whole * before)[[N_UPDATES, N_CAPPED]]
-        many = allows_slack(learner.variant) and updates >= (MANY_UPDATES if whole else MANY_ROWS)
-        if many and capped >= 0.95 * updates and learner._losses[0] > 0.9 * learner._losses[1]:
+        if updates >= (MANY_UPDATES if whole else MANY_ROWS) and learner._losses[0] > 0.9 * learner._losses[1]:
             warn(f"C={learner.C:g} shortened nearly all steps by more than a tenth, and the predictions are no better "
                  "than a constant. C and epsilon are in units of y: scale y with TransformedTargetRegressor(model, "
                  "transformer=StandardScaler()), block by block where it is a stream, or raise both.",
@@ -66,8 +67,8 @@ def of_unlike_columns(learner, before, X):
         and not hasattr(X, "indptr")
         and not hasattr(learner, "gamma")
     ):
-        sizes = np.abs(X[:MANY_ROWS]).mean(axis=0, dtype=np.float64)
-        if sizes.any() and sizes.max() > 100 * np.quantile(sizes[sizes > 0.0], 0.5, method="lower"):
+        sizes = np.sort(np.abs(X[:MANY_ROWS]).mean(axis=0, dtype=np.float64))  # first those that are 0
+        if sizes[-1] > 100 * sizes[(len(sizes) - 1 + np.count_nonzero(sizes == 0.0)) // 2]:
             warn("a column of X is more than 100 times as large as half of the others, and takes nearly the whole of "
                  "each step: scale the columns, for example with StandardScaler.", LostWarning)  # fmt: skip
 

@@ -102,7 +102,7 @@ def run(rows, examples, way, state):
     size = min(way.batch_size, max(n, 2)) if way.batch_size > 1 else 1
     (W, lanes), one_vs_rest = as_loops_take(state.weights), way.one_vs_rest or None
     drift = as_loops_take(state.drift)[0] if state.drift.shape[1] else None
-    state = state._replace(weights=W, drift=drift, room=room(state.fading))
+    state = State(W, drift, state.counts, state.fading, room(state.fading))
     b = make_batch(size, n_walls(way.rule)) if size > 1 else None
     sums, memory = np.zeros(2), (state, lanes, one_vs_rest if n_outputs > 1 else None, b)
     for part in slices(rows, n, n_outputs * size, size):
