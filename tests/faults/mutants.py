@@ -101,6 +101,7 @@ def run_pytest(tests):
     log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(log, 1), os.dup2(log, 2)
     sys.path.insert(0, os.getcwd())
+    import pa_lab.jit
     import pa_lab.kernels  # noqa: F401  compiled
 
     def njit(function=None, **options):
@@ -109,7 +110,7 @@ def run_pytest(tests):
         function.py_func = function
         return function
 
-    numba.njit = njit
+    pa_lab.jit.njit = njit
     np.seterr(all="ignore")  # compiled code does not warn,
     np.set_printoptions(legacy="1.25")  # and returns plain numbers
     settings.register_profile("quick", phases=[Phase.explicit, Phase.generate], report_multiple_bugs=False,
