@@ -102,7 +102,7 @@ def run_pytest(tests):
     os.dup2(log, 1), os.dup2(log, 2)
     sys.path.insert(0, os.getcwd())
     import pa_lab.jit
-    import pa_lab.kernels  # noqa: F401  compiled
+    import pa_lab.kernels  # compiled
 
     def njit(function=None, **options):
         if function is None:
