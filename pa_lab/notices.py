@@ -48,15 +48,14 @@ def of_small_steps(learner, before, losses, y, whole):
     """
     if hasattr(learner, "epsilon") and allows_slack(learner.variant) and (whole or before[N_UPDATES] < MANY_ROWS):
         updates, capped = (learner._counts - whole * before)[[N_UPDATES, N_CAPPED]]
-        if capped < 0.95 * updates:
-            return
-        constant = np.median(y) if whole else 0.0
-        learner._losses = learner._losses + np.array([losses, np.abs(y - constant).sum()])
-        if updates >= (MANY_UPDATES if whole else MANY_ROWS) and learner._losses[0] > 0.9 * learner._losses[1]:
-            warn(f"C={learner.C:g} shortened nearly all steps by more than a tenth, and the predictions are no better "
-                 "than a constant. C and epsilon are in units of y: scale y with TransformedTargetRegressor(model, "
-                 "transformer=StandardScaler()), block by block where it is a stream, or raise both.",
-                 LostWarning)  # fmt: skip
+        if capped >= 0.95 * updates:
+            constant = np.median(y) if whole else 0.0
+            learner._losses = learner._losses + np.array([losses, np.abs(y - constant).sum()])
+            if updates >= (MANY_UPDATES if whole else MANY_ROWS) and learner._losses[0] > 0.9 * learner._losses[1]:
+                warn(f"C={learner.C:g} shortened nearly all steps by more than a tenth, and the predictions are no "
+                     "better than a constant. C and epsilon are in units of y: scale y with TransformedTargetRegressor("
+                     "model, transformer=StandardScaler()), block by block where it is a stream, or raise both.",
+                     LostWarning)  # fmt: skip
 
 
 def of_unlike_columns(learner, before, X):
