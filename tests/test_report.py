@@ -347,7 +347,7 @@ def test_the_three_scripts_run_as_printed():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12_000, 5))
     y = (X[:, 0] + 2 * X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=12_000) > 2.5).astype(int)
-    names = {"X": X, "y": y, "delay": 500, "size": 100, "ask": lambda row: int(X[row, 0] > 1.2)}
+    names = {"X": X, "y": y, "delay": 500, "size": 100, "n": 3000, "ask": lambda row: int(X[row, 0] > 1.2)}
     for script in re.findall(r"```python\n(.*?)```", (REPORT / "sections" / "f_reproduce.typ").read_text(), re.S):
         exec(script, names)
     assert 0.01 < len(names["alarms"]) / len(y) < 0.06 and y[names["alarms"]].mean() > 2 * y.mean()
