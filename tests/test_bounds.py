@@ -91,12 +91,12 @@ def test_twice_the_step_breaks_theorem_2():
 def test_active_bounds_hold_on_average(variant, rho):
     """The theorems bound the expected number of mistakes over all examples, asked for or not."""
     X, y = separable() if variant == "PA" else noisy()
-    u = bounds.tightest(variant, X, y, 1.0, True, rho)
-    runs = [
-        bounds.along(PAClassifier(variant, query="margin", delta=rho, random_state=seed), X, y, u) for seed in range(20)
-    ]
+    u, active = bounds.tightest(variant, X, y, rho=rho), PAClassifier(variant, query="margin", delta=rho)
+    runs = [bounds.along(active.set_params(random_state=seed), X, y, u) for seed in range(20)]
     mean = np.mean([run["observed"] for run in runs], axis=0)
     assert (mean <= runs[0]["bound"]).all() and mean[-1] > 0
+    with pytest.raises(ValueError, match="of at least 1; got 0.5"):
+        bounds.along(active.set_params(delta=0.5), X, y, u)
 
 
 def test_active_theorems_as_printed():
@@ -124,9 +124,6 @@ def test_tightest_minimizes_the_bound():
 @pytest.mark.parametrize("rho", [1.0, 4.0])
 def test_tightest_minimizes_the_bound_of_active_pa1(rho):
     X, y = noisy()
-    us = [
-        bounds.tightest("PA-I", X, y, 0.01, True, rho),
-        *(bounds.tightest("PA-I", X, y, C) for C in (0.002, 0.05, 0.1)),
-    ]
+    us = [bounds.tightest("PA-I", X, y, *at) for at in ((0.01, True, rho), (0.002,), (0.05,), (0.1,))]
     least, *others = (bounds.active_theorem_2(bounds.compare(u, X, y), 0.01, rho)[-1] for u in us)
     assert least < min(others)
