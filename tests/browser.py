@@ -43,6 +43,8 @@ class Page:
     def open(self, address=""):
         self.driver.get("about:blank")
         self.driver.get(f"{self.home}#{address}")
+        while self.run("return document.readyState") != "complete":
+            time.sleep(0.08)
 
     def look(self, part):
         """What the part shows once it has come to rest."""
