@@ -386,15 +386,16 @@ TOO_LARGE_FOR = [
     KernelPARegressor(kernel="linear", budget=2),
     KernelPARegressor(gamma=0.5, budget=2),
 ]
+TOO_SMALL_FOR = PAClassifier(fit_intercept=False)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "CSR"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("model", TOO_LARGE_FOR, ids=repr)
-def test_rows_scaled_by_1e200_are_refused(model, method, form):
+@pytest.mark.parametrize(("model", "factor"), [*((m, 1e200) for m in TOO_LARGE_FOR), (TOO_SMALL_FOR, 1e-200)], ids=repr)
+def test_rows_scaled_by_1e200_are_refused(model, factor, method, form):
     options = {"classes": [-1, 1]} if method == "partial_fit" and is_classifier(model) else {}
     with pytest.raises(ValueError, match=r"overflow.*(scale the features|Scaling input data)"):
-        getattr(clone(model), method)(form(X * 1e200), Y, **options)
+        getattr(clone(model), method)(form(X * factor), Y, **options)
 
 
 SIZES = [5e-324, 1e-300, 1e-160, 1e-8, 1.0, 1e8, 1e150, 1e300]
