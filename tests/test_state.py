@@ -154,6 +154,7 @@ def test_a_weight_of_zero_in_a_stream_is_no_step():
     model = PAClassifier().partial_fit(X[:1], Y2[:1], [-1, 1], sample_weight=[0.0])
     assert not model.coef_.any() and (model.n_seen_, model.n_updates_) == (1, 0)
     assert not PARegressor().partial_fit(X[:1], [0.5], sample_weight=[0.0]).coef_.any()
+    assert model.partial_fit(X[:0], Y2[:0]).n_seen_ == 1, "a call without rows leaves all as it was"
 
 
 def test_weights_of_one_are_no_weights():

@@ -177,9 +177,7 @@ def main(n, seed):
         try_out(db)
         results = [result for _, result in db.results]
     noticed, endless = sum(r.is_killed for r in results), sum(r.output == str(ENDLESS) for r in results)
-    print(
-        f"{len(results)} faults tried, {noticed} noticed ({endless} as loops without end), {len(results) - noticed} not"
-    )
+    print(f"{len(results)} faults tried, {noticed} noticed ({endless} as endless loops), {len(results) - noticed} not")
     return noticed < 0.9 * len(results)
 
 
