@@ -170,7 +170,7 @@ def campaign(
         return sweep(run, settings, label=name, **shared)
     again = sweep(run, settings[:1], n_jobs=1, label=name, **shared)
     for column in again.columns.drop("seconds", errors="ignore"):
-        now, then = again[column], stored[column].astype(again[column].dtype)[: len(again)]
+        now, then = again[column], stored[column][: len(again)].astype(again[column].dtype)
         numbers = again[column].dtype.kind == "f"
         if not (np.allclose(now, then, rtol=1e-5, atol=1e-9, equal_nan=True) if numbers else (now == then).all()):
             raise ValueError(f"{name}: {column} of {settings[0]} is {now.tolist()}, and {then.tolist()} is stored. "
