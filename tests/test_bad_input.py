@@ -392,7 +392,7 @@ TOO_SMALL_FOR = PAClassifier(fit_intercept=False)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "CSR"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize(("model", "factor"), [*((m, 1e200) for m in TOO_LARGE_FOR), (TOO_SMALL_FOR, 1e-200)], ids=repr)
-def test_rows_scaled_by_1e200_are_refused(model, factor, method, form):
+def test_rows_too_large_or_too_small_are_refused(model, factor, method, form):
     options = {"classes": [-1, 1]} if method == "partial_fit" and is_classifier(model) else {}
     with pytest.raises(ValueError, match=r"overflow.*(scale the features|Scaling input data)"):
         getattr(clone(model), method)(form(X * factor), Y, **options)

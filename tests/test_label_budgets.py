@@ -56,6 +56,7 @@ def test_steering_is_the_plain_loop(budget, drift):
     path, paid = plain_steering(X, y, draws_of(3, len(y)), budget)
     model = PAClassifier(fit_intercept=False, label_budget=budget, average=True, **AUTO).fit(X, y)
     np.testing.assert_allclose(np.column_stack(model.paid_labels_), paid, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model._model.last[:-1, 0], path[-1], rtol=1e-7, atol=1e-12)
     counted = path[: int(paid[-1, 0]) + 1] if budget < len(y) else path
     np.testing.assert_allclose(model.coef_[0], average(counted), rtol=1e-7, atol=1e-12)
 
@@ -80,9 +81,8 @@ def late(model, X, y, delay, block=50):
         waiting += ids.tolist()
         assert ids.tolist() == (at + np.flatnonzero(asked)).tolist()
         due = [i for i in waiting if i <= at - delay]
-        if due:
-            model.partial_fit(X[due], y[due], classes=[-1, 1], asked=due)
-            waiting = waiting[len(due) :]
+        model.partial_fit(X[due], y[due], classes=[-1, 1], asked=due)
+        waiting = waiting[len(due) :]
     return model
 
 
@@ -96,9 +96,8 @@ def test_a_budget_is_spent_whole_and_evenly(drift, delay):
             model = PAClassifier(**AUTO | {"random_state": seed}, label_budget=budget, n_rows=len(y))
             if delay:
                 late(model, X, y, delay)
-                ids = model.open_queries_.tolist()
-                if ids:
-                    model.partial_fit(X[ids], y[ids], asked=True)
+                ids = model.open_queries_
+                model.partial_fit(X[ids], y[ids], asked=True)
             else:
                 model.fit(X, y)
             assert model.n_queries_ == budget == len(model.paid_labels_.row)
