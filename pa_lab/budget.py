@@ -239,9 +239,10 @@ def nearest_to(norms, k, r):
 
 @njit(**INNER, forceinline=True)
 def project_on_pair(policy, held, wanted, r):
-    """Project ``k_r`` on the span of ``k_t`` and its nearest: coefficients on both, squared distance to it.
+    """Project ``k_r`` on the span of ``k_t`` and ``k_j``, ``j`` the vector nearest to ``r``.
 
-    The nearest is left out if there is none or if ``t`` alone spans it.
+    Returns the coefficients on ``t`` and ``j``, and the squared distance of ``k_r`` to the span. ``j`` is left out if
+    there is none (``near[r]`` is ``r`` then) or if ``t`` alone spans it.
     """
     k, norm, norms, K, j = wanted.k, wanted.norm, held.norms, policy.K, policy.near[r]
     det = norm * norms[j] - k[j] * k[j]

@@ -382,7 +382,8 @@ def take_step(rows, rule, state, trace, m, before, lanes, b):
         t, tau = b.c[k].when, b.c[k].tau
         if tau == 0.0:
             continue
-        other = b.c[k - 1].tau if k > 0 and b.c[k - 1].when == t else 0.0  # the same example's other wall
+        # What is counted: an example once, also if both walls of its tube push; and a step that C shortened.
+        other = b.c[k - 1].tau if k > 0 and b.c[k - 1].when == t else 0.0  # the other wall
         state.counts[N_UPDATES] += other == 0.0
         left = b.c[k].loss
         for l in range(m):
@@ -390,6 +391,7 @@ def take_step(rows, rule, state, trace, m, before, lanes, b):
         state.counts[N_CAPPED] += is_capped(left, b.c[k].loss)
         if trace.shape[0] > 0:
             trace[t, 1] = tau if other == 0.0 else abs(tau - other)
+        # What moves: the weights of the right class, and of the wrong one if there are several.
         move = b.c[k].side * tau
         late = move_weights(rows, b.c[k].row, state, state.drift, before, move, b.c[k].right, b.c[k].wrong)
         sentinel += max(abs(move), late) * np.sqrt(b.A[k, k])

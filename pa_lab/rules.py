@@ -146,7 +146,7 @@ def step(variant, loss, sqnorm, C):
         return tau_pa(loss, sqnorm, C)
     if variant == PA1:
         return tau_pa1(loss, sqnorm, C)
-    return tau_pa2(loss, sqnorm, C)
+    return tau_pa2(loss, sqnorm, C)  # PA-II, and least squares
 
 
 @njit(**INLINED)
