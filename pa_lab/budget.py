@@ -191,7 +191,7 @@ class Removal(NamedTuple):
 class Nearest(NamedTuple):
     """The example and the nearest vector to the one that goes take over what they can of it.
 
-    ``near`` holds the nearest vector to each, or its own place if there is no other, ``K`` the vectors' kernel values
+    ``near`` holds the nearest vector to each, -1 if there is no other, ``K`` the vectors' kernel values
     with each other, ``dependent`` the tolerance.
     """
 
@@ -208,12 +208,14 @@ class Nearest(NamedTuple):
 
     def lost_with(self, held, wanted, r, s):
         """Return what is lost with a vector."""
-        return squared_weight(held.W, r) * project_on_pair(self, held, wanted, r)[2]
+        near, norms = self.near[r], held.norms
+        pair = project_on_pair(self.K, norms, wanted.k, wanted.norm, r, near, self.dependent)
+        return squared_weight(held.W, r) * pair[2]
 
     def hand_over(self, held, wanted, r, s):
         """Project a vector on the example and its nearest, and bring ``K`` and ``near`` up to date."""
         near, norms, K = self.near, held.norms, self.K
-        on_t, on_near, _ = project_on_pair(self, held, wanted, r)
+        on_t, on_near, _ = project_on_pair(K, norms, wanted.k, wanted.norm, r, near[r], self.dependent)
         for output in range(held.W.shape[1]):
             held.W[near[r], output] += held.W[r, output] * on_near
         norms[r] = wanted.norm
@@ -229,28 +231,30 @@ class Nearest(NamedTuple):
 
 @njit(**INNER)
 def nearest_to(norms, k, r):
-    """Return the vector nearest to one with kernel values ``k``, other than ``r``; ``r`` if there is none."""
-    best, found = np.inf, r
+    """Return the vector nearest to one with kernel values ``k``, other than ``r``; -1 if there is none."""
+    nearest, least = -1, np.inf
     for j in range(norms.shape[0]):
-        if j != r and norms[j] - 2.0 * k[j] < best:
-            best, found = norms[j] - 2.0 * k[j], j
-    return found
+        distance = norms[j] - 2.0 * k[j]  # squared, but for what all have in common
+        if j != r and distance < least:
+            nearest, least = j, distance
+    return nearest
 
 
 @njit(**INNER, forceinline=True)
-def project_on_pair(policy, held, wanted, r):
-    """Project ``k_r`` on the span of ``k_t`` and ``k_j``, ``j`` the vector nearest to ``r``.
+def project_on_pair(K, norms, k, norm, r, j, dependent):
+    """Project ``k_r`` on the span of ``k_t`` and ``k_j``.
 
-    Returns the coefficients on ``t`` and ``j``, and the squared distance of ``k_r`` to the span. ``j`` is left out if
-    there is none (``near[r]`` is ``r`` then) or if ``t`` alone spans it.
+    The vectors have kernel values ``K`` with each other and ``norms`` with themselves, the example ``t`` has ``k`` with
+    them and ``norm`` with itself. Returns the coefficients on ``t`` and ``j``, and the squared distance of ``k_r`` to
+    the span. ``j`` is left out if it is -1 or if ``t`` alone spans it.
     """
-    k, norm, norms, K, j = wanted.k, wanted.norm, held.norms, policy.K, policy.near[r]
-    det = norm * norms[j] - k[j] * k[j]
-    if j == r or det <= policy.dependent * norm * norms[j]:
-        return k[r] / norm, 0.0, max(0.0, norms[r] - k[r] * k[r] / norm)
-    on_t = (norms[j] * k[r] - k[j] * K[r, j]) / det
-    on_j = (norm * K[r, j] - k[j] * k[r]) / det
-    return on_t, on_j, max(0.0, norms[r] - on_t * k[r] - on_j * K[r, j])
+    tt, jj, tj, tr, jr = norm, norms[j], k[j], k[r], K[r, j]
+    determinant = tt * jj - tj * tj
+    if j < 0 or determinant <= dependent * tt * jj:
+        return tr / tt, 0.0, max(0.0, norms[r] - tr * tr / tt)
+    on_t = (jj * tr - tj * jr) / determinant
+    on_j = (tt * jr - tj * tr) / determinant
+    return on_t, on_j, max(0.0, norms[r] - on_t * tr - on_j * jr)
 
 
 class Projection(NamedTuple):
@@ -456,7 +460,7 @@ class Budget(Expansion):
             policy.K[:] = self.kernel.gram(self.vectors.rows(), held.ids)
             apart = held.norms - 2.0 * policy.K
             np.fill_diagonal(apart, np.inf)
-            policy.near[:] = apart.argmin(axis=1)
+            policy.near[:] = apart.argmin(axis=1) if len(apart) > 1 else -1
 
     def _invert(self, held, KB):
         """Make ``Q``. Vectors that others span are first folded into these, which changes nothing but frees places."""

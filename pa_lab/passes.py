@@ -379,23 +379,30 @@ def take_step(rows, rule, state, trace, m, before, lanes, b):
     sentinel = fill_gram(rows, m, b, lanes)
     solve_batch(b, rule.variant, m)
     for k in range(m):
-        t, tau = b.c[k].when, b.c[k].tau
-        if tau == 0.0:
+        one = b.c[k]
+        if one.tau == 0.0:
             continue
-        # What is counted: an example once, also if both walls of its tube push; and a step that C shortened.
-        other = b.c[k - 1].tau if k > 0 and b.c[k - 1].when == t else 0.0  # the other wall
-        state.counts[N_UPDATES] += other == 0.0
-        left = b.c[k].loss
-        for l in range(m):
-            left -= b.A[k, l] * b.c[l].tau
-        state.counts[N_CAPPED] += is_capped(left, b.c[k].loss)
-        if trace.shape[0] > 0:
-            trace[t, 1] = tau if other == 0.0 else abs(tau - other)
-        # What moves: the weights of the right class, and of the wrong one if there are several.
-        move = b.c[k].side * tau
-        late = move_weights(rows, b.c[k].row, state, state.drift, before, move, b.c[k].right, b.c[k].wrong)
+        note_step(b, m, k, state.counts, trace)
+        move = one.side * one.tau
+        late = move_weights(rows, one.row, state, state.drift, before, move, one.right, one.wrong)
         sentinel += max(abs(move), late) * np.sqrt(b.A[k, k])
     return sentinel
+
+
+@njit(**INLINED)
+def note_step(b, m, k, counts, trace):
+    """Count the step along constraint ``k`` as an update, and as capped if C shortened it; put it on record.
+
+    An example counts once, also if both walls of its tube push.
+    """
+    one, left = b.c[k], b.c[k].loss
+    other_wall = b.c[k - 1].tau if k > 0 and b.c[k - 1].when == one.when else 0.0
+    counts[N_UPDATES] += other_wall == 0.0
+    for l in range(m):
+        left -= b.A[k, l] * b.c[l].tau
+    counts[N_CAPPED] += is_capped(left, one.loss)
+    if trace.shape[0] > 0:
+        trace[one.when, 1] = one.tau if other_wall == 0.0 else abs(one.tau - other_wall)
 
 
 @njit(**INNER)

@@ -102,51 +102,24 @@ def is_mistake(rule, y, p):
 
 
 @njit(**INLINED)
-def tau_pa(loss, sqnorm, C):
-    """PA: ``loss / ||x||^2``, the step after which the loss is 0 (Crammer et al., eq. 3). ``C`` is not used.
-
-    >>> tau_pa(1.0, 4.0, 0.1)
-    0.25
-    """
-    return loss / sqnorm
-
-
-@njit(**INLINED)
-def tau_pa1(loss, sqnorm, C):
-    """PA-I: ``min(C, loss / ||x||^2)``, slack paid for linearly (Crammer et al., eqs. 4 and 6).
-
-    >>> tau_pa1(1.0, 4.0, 0.1)
-    0.1
-    """
-    return min(C, loss / sqnorm)
-
-
-@njit(**INLINED)
-def tau_pa2(loss, sqnorm, C):
-    """PA-II: ``loss / (||x||^2 + 1 / (2 C))``, slack paid for quadratically (Crammer et al., eqs. 5 and 6).
-
-    PALS takes the same step with the absolute residual ``|y - p|`` as its loss.
-
-    >>> tau_pa2(1.0, 3.0, 0.5)
-    0.25
-    """
-    return loss / (sqnorm + 0.5 / C)
-
-
-@njit(**INLINED)
 def step(variant, loss, sqnorm, C):
     """Step size of ``variant`` (its index in ``VARIANTS``); 0 where there is nothing to learn or no direction.
 
-    >>> step(PA1, 1.0, 4.0, 0.1), step(PA1, 0.0, 4.0, 0.1), step(PA, 1.0, 0.0, 0.1)
-    (0.1, 0.0, 0.0)
+    PA lets no loss remain (Crammer et al., eq. 3), PA-I pays for it linearly and PA-II quadratically (eqs. 4 to 6). For
+    PALS ``loss`` is the absolute residual ``|y - p|``.
+
+    >>> step(PA, 1.0, 4.0, 0.1), step(PA1, 1.0, 4.0, 0.1), step(PA2, 1.0, 3.0, 0.5)
+    (0.25, 0.1, 0.25)
+    >>> step(PA1, 0.0, 4.0, 0.1), step(PA, 1.0, 0.0, 0.1)
+    (0.0, 0.0)
     """
     if loss == 0.0 or sqnorm < TINY:
         return 0.0
     if variant == PA:
-        return tau_pa(loss, sqnorm, C)
+        return loss / sqnorm
     if variant == PA1:
-        return tau_pa1(loss, sqnorm, C)
-    return tau_pa2(loss, sqnorm, C)  # PA-II, and least squares
+        return min(C, loss / sqnorm)
+    return loss / (sqnorm + 0.5 / C)  # PA-II and PALS
 
 
 @njit(**INLINED)

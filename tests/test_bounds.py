@@ -78,7 +78,7 @@ def test_twice_the_step_breaks_theorem_2():
         w, losses = np.zeros(2), np.zeros(len(y))
         for t, x in enumerate(X):
             losses[t] = rules.hinge(float(y[t]), float(x @ w))
-            w = w + factor * rules.tau_pa(losses[t], float(x @ x), 1.0) * y[t] * x
+            w = w + factor * rules.step(rules.PA, losses[t], float(x @ x), 1.0) * y[t] * x
         totals[factor] = np.cumsum(losses**2)
         if factor == 1.0:
             np.testing.assert_allclose(losses, trace(PAClassifier("PA", fit_intercept=False), X, y)["loss"], atol=1e-12)

@@ -96,14 +96,14 @@ def test_algorithm_must_accumulate():
     X, labels = np.eye(2), np.array([1.0, 1.0])
     w0 = w = np.zeros(2)
     for x, label in zip(X, labels, strict=True):
-        w = w0 + rules.tau_pa(rules.hinge(label, w @ x), x @ x, 1.0) * label * x  # as printed
+        w = w0 + rules.step(rules.PA, rules.hinge(label, w @ x), x @ x, 1.0) * label * x  # as printed
     assert (labels * (X @ w)).tolist() == [0.0, 1.0]  # the first example is forgotten
     model = PAClassifier("PA", fit_intercept=False).partial_fit(X, labels, classes=[-1, 1])
     assert (labels * model.decision_function(X)).tolist() == [1.0, 1.0]
 
 
 def test_cost_must_be_positive():
-    assert rules.tau_pa1(1.0, 1.0, 0.0) == 0.0
+    assert rules.step(rules.PA1, 1.0, 1.0, 0.0) == 0.0
     assert not (1 / (2 * C)).subs(C, 0).is_finite
     with pytest.raises(ValueError, match="'C' parameter"):
         PAClassifier(C=0.0).fit(np.eye(2), [-1, 1])
@@ -146,7 +146,7 @@ def test_right_sign_may_still_move():
 
 def test_score_after_the_step_has_the_sign_of_the_label():
     w, x, label = np.array([-1.0, 0.5]), np.array([1.0, 0.2]), 1.0
-    new = w + rules.tau_pa(rules.hinge(label, w @ x), x @ x, 1.0) * label * x
+    new = w + rules.step(rules.PA, rules.hinge(label, w @ x), x @ x, 1.0) * label * x
     assert w @ x < 0 < new @ x
 
 
@@ -223,6 +223,7 @@ def test_classification_derivative():
 
 def test_direction_uses_the_old_weights():
     w, x, target = np.array([0.5]), np.array([2.0]), 3.0
-    new = w + rules.tau_pa(rules.epsilon_insensitive(target, w @ x, 0.0), x @ x, 1.0) * np.sign(target - w @ x) * x
+    loss = rules.epsilon_insensitive(target, w @ x, 0.0)
+    new = w + rules.step(rules.PA, loss, x @ x, 1.0) * np.sign(target - w @ x) * x
     assert new @ x - target == 0.0  # so the printed direction is 0/0
     assert np.sign(w @ x - target) == -1.0

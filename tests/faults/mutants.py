@@ -12,6 +12,7 @@ compiler would take longer than the tests; only the sums of kernel functions are
 
 import ast
 import difflib
+import functools
 import itertools
 import json
 import multiprocessing
@@ -49,11 +50,19 @@ LOG, TIMES, ENDLESS = Path("tests.log"), Path("times.json"), -1
 # ---------------------------------------------------------------- which faults
 
 
-def said(name):
-    """Return where a file speaks to people or to the compiler: messages, annotations, decorators."""
+def spared(name, operator):
+    """Return where an operator changes nothing that is computed.
+
+    There a file speaks to people or to the compiler (messages, annotations, decorators), sets a number on which only
+    speed hangs, or compares texts, whose order means nothing.
+    """
     found = []
     for node in ast.walk(ast.parse(Path(name).read_text())):
         found += [node] if isinstance(node, ast.Raise | ast.JoinedStr) else []
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) in SETTINGS["speed"]:
+            found.append(node)
+        if isinstance(node, ast.Compare) and operator.endswith(("_Lt", "_LtE", "_Gt", "_GtE")):
+            found += [node for side in node.comparators if isinstance(getattr(side, "value", None), str)]
         found += [getattr(node, "annotation", None), getattr(node, "returns", None)]
         found += getattr(node, "decorator_list", [])
     return [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in found if node]
@@ -63,11 +72,11 @@ def draw(session, db, n, seed):
     """Put ``n`` faults that may matter into an empty session."""
     init([Path(name) for name in TESTS], db, {})
     subprocess.run([sys.executable, "-m", "cosmic_ray.tools.filters.operators_filter", session, CONFIG], check=True)
-    spoken = {Path(name): said(name) for name in TESTS}
-    every = []
+    left_out, every = functools.cache(spared), []
     for item in db.pending_work_items:
         fault = item.mutations[0]
-        if not any(start <= fault.start_pos < stop for start, stop in spoken[fault.module_path]):
+        places = left_out(str(fault.module_path), fault.operator_name)
+        if not any(start <= fault.start_pos < stop for start, stop in places):
             every.append((fault.module_path, fault.operator_name, fault.occurrence, item))
     every.sort(key=lambda entry: entry[:3])
     db.clear()
