@@ -29,6 +29,7 @@ LINEAR, POLY, RBF, LAPLACIAN, GIVEN = range(5)
 BLOCK = 256  # rows at a time
 TILE = 128  # vectors at a time
 UNROLL = 4  # features at a time; rows and vectors are filled up with zeros to a multiple of it
+CHUNK = 32  # features at a time of a large matrix: this part of a tile stays in the cache for all rows
 LINE = 64  # bytes to which tiles are aligned: a cache line, and the widest vector register
 WORTH_A_THREAD = 2**18  # kernel values below which starting threads costs more than it brings
 
@@ -132,7 +133,7 @@ def _add_features(products, squared, x, y, s, f, k, l):
     """Add ``UNROLL`` features from ``f`` on of two rows with a tile: of ``x`` to ``k``, of ``y`` to ``l``."""
     x4 = x[f], x[f + 1], x[f + 2], x[f + 3]
     y4 = y[f], y[f + 1], y[f + 2], y[f + 3]
-    s4 = s[f : f + UNROLL]
+    s4 = s[f:]
     for j in range(TILE):
         k[j] = _add(products, squared, x4, s4, j, k[j])
         l[j] = _add(products, squared, y4, s4, j, l[j])
@@ -235,15 +236,14 @@ def multiply_tiles(X, tiles, lower, upper, out):
     The number of rows is even, as they are taken by two. If the vectors are the rows of a ``lower`` (or ``upper``)
     triangular matrix, the features that are 0 in a whole tile are left out.
     """
-    chunk = 8 * UNROLL  # of features, so that this part of a tile stays in the cache for all rows
     for t in range(tiles.shape[0]):
         # Row r of an upper triangle begins at feature r, row r of a lower one ends there.
         start = t * TILE if upper else 0
         stop = min((t + 1) * TILE, X.shape[1]) if lower else X.shape[1]
-        for part in range(start, stop, chunk):
+        for part in range(start, stop, CHUNK):
             for i in range(0, X.shape[0], 2):
-                k, l = out[i, t * TILE : (t + 1) * TILE], out[i + 1, t * TILE : (t + 1) * TILE]
-                for f in range(part, min(part + chunk, stop), UNROLL):
+                k, l = out[i, t * TILE :], out[i + 1, t * TILE :]
+                for f in range(part, min(part + CHUNK, stop), UNROLL):
                     _add_features(True, None, X[i], X[i + 1], tiles[t], f, k, l)  # products, no distances
 
 
@@ -361,7 +361,11 @@ class Kernel:
         self.formula = Formula(number, products, squared, self.dtype.type(gamma), self.dtype.type(coef0), degree)
 
     def is_single(self, X):
-        """Say whether kernel values of the rows ``X`` carry no more than single precision, whatever their dtype."""
+        """Say whether kernel values of the rows ``X`` carry no more than single precision, whatever their dtype.
+
+        >>> [Kernel("rbf", 1.0, 3, 0.0, dtype).is_single(None) for dtype in (np.float32, np.float64)]
+        [True, False]
+        """
         if self.kind == "precomputed":
             return np.array_equal(X, X.astype(np.float32))
         if callable(self.kind):

@@ -214,13 +214,8 @@ def test_every_function_of_pa_lab_is_used():
     """By another one, a notebook or the report: what only a test calls has no user."""
     notebooks = [re.sub(r"^\s*[%!].*$", "", c.source, flags=re.M) for path in NOTEBOOKS for c in code_cells(path)]
     texts = [path.read_text() for path in (*SOURCES, *(ROOT / "report").glob("*.py"))] + notebooks
-    used = {
-        *pa_lab.__all__,
-        "PassiveAggressiveClassifier",
-        "PassiveAggressiveRegressor",
-        "mix",
-        "estimate",
-    }  # what others import
+    # What others import is used, too.
+    used = {*pa_lab.__all__, "PassiveAggressiveClassifier", "PassiveAggressiveRegressor", "mix", "estimate"}
     for top in (top for text in texts for top in ast.parse(text).body):
         names = {getattr(node, "id", getattr(node, "attr", None)) for node in ast.walk(top)}
         used |= names - {getattr(top, "name", None)}  # by others

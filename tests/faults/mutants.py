@@ -51,11 +51,7 @@ LOG, TIMES, ENDLESS = Path("tests.log"), Path("times.json"), -1
 
 
 def spared(name, operator):
-    """Return where an operator changes nothing that is computed.
-
-    There a file speaks to people or to the compiler (messages, annotations, decorators), sets a number on which only
-    speed hangs, or compares texts, whose order means nothing.
-    """
+    """Return where an operator changes nothing computed: messages, annotations, decorators, speed, order of texts."""
     found = []
     for node in ast.walk(ast.parse(Path(name).read_text())):
         found += [node] if isinstance(node, ast.Raise | ast.JoinedStr) else []
