@@ -6,8 +6,9 @@ STAMP := $(VENV)/.stamp
 
 # Packages are compiled when first imported, not when installed, so Python must be free to keep the outcome.
 export PYTHONDONTWRITEBYTECODE :=
-# One thread for BLAS: the products here are small, and two cores are kept busy by two processes.
+# One thread for BLAS and for OpenMP: the products here are small, and two cores are kept busy by two processes.
 export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help report campaign test lint unit notebooks peers bench faults mutants again docs dist clean
