@@ -36,7 +36,7 @@ unit: $(STAMP)
 # Real data: every output must come out as stored. Otherwise the cells must run, on a small stand-in.
 # pytest's own settings make any warning an error, which is not for the machinery of Jupyter.
 # Two notebooks run at a time, each on one core; those that take longest start first.
-LONG = $(foreach n,08 02 06 10 05 03 04,$(wildcard notebooks/$(n)_*.ipynb))
+LONG = $(foreach n,09 02 08 05 03 10 06,$(wildcard notebooks/$(n)_*.ipynb))
 NBVAL = LOKY_MAX_CPU_COUNT=1 PA_LAB_PROGRESS=0 PA_LAB_OUTPUT="$(CURDIR)/build/test" $(PY) -m pytest \
 	$(LONG) $(filter-out $(LONG),$(wildcard notebooks/*.ipynb)) --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
 	-n 2 --dist loadfile --no-loadscope-reorder -o filterwarnings= -o addopts=-q

@@ -44,7 +44,7 @@ class Page:
         self.driver.get("about:blank")
         self.driver.get(f"{self.home}#{address}")
         while self.run("return document.readyState") != "complete":
-            time.sleep(0.08)
+            time.sleep(0.03)
 
     def look(self, part):
         """What the part shows once it has come to rest."""
@@ -52,7 +52,7 @@ class Page:
         end = time.monotonic() + 20
         while seen != before:
             assert time.monotonic() < end, f"{part} does not come to rest"
-            time.sleep(0.08)
+            time.sleep(0.03)
             before, seen = seen, self.run(LOOK, part)
         return seen
 

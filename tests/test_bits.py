@@ -52,9 +52,8 @@ def digests(n_jobs, blas, cpu=None, folder=None):
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="these are names of x86 processors")
 def test_kernel_models_are_the_same_bits_on_every_processor(tmp_path):
-    """Compiled for the oldest 64-bit processors, for AVX2 and for this one, with one thread and with two."""
+    """Compiled for the oldest 64-bit processors and for this one, with one thread and with two."""
     expected = digests(1, "Haswell")
     assert expected.count("\n") == 2 * (len(KINDS) + 7)
     assert digests(2, "SkylakeX") == expected
-    assert digests(1, "Zen", "haswell", tmp_path / "haswell") == expected
-    assert digests(2, "Prescott", "x86-64", tmp_path / "old") == expected
+    assert digests(2, "Prescott", "x86-64", tmp_path) == expected

@@ -225,8 +225,7 @@ def test_bad_addresses_fall_back_to_the_defaults(page):
 # ---------------------------------------------------------------- screens, motion, safety, speed
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "scheme"), [*((width, "light") for width in WIDTHS), (WIDTHS[-1], "dark")])
 def test_nothing_is_cut_off(page, width, scheme):
     page.prefers(color_scheme=scheme)
     page.size(width, mobile=width < 500)
