@@ -1,12 +1,12 @@
 """`report/build.py` on a small project: two toy notebooks and a toy report."""
 
-import importlib
 import shutil
 from pathlib import Path
 
 import pytest
 
-from toy_project import BUILD, build, contents, make, notebook
+import build as script
+from toy_project import build, contents, make, notebook
 
 
 @pytest.fixture
@@ -28,14 +28,6 @@ def published(tmp_path_factory):
 def built(published, tmp_path):
     """A project as one run left it."""
     return Path(shutil.copytree(published[0], tmp_path, dirs_exist_ok=True))
-
-
-@pytest.fixture(scope="module")
-def script():
-    """The script as a module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BUILD.parent)
-        yield importlib.import_module("build")
 
 
 def edit(project, name, old, new):
@@ -102,7 +94,7 @@ def test_a_failing_notebook_is_named_and_leaves_everything_as_it_was(built, cell
         ('#fig("03_toy")', ["figures/03_toy.svg"]),
     ],
 )
-def test_a_missing_number_or_file_stops_the_report(built, script, line, words):
+def test_a_missing_number_or_file_stops_the_report(built, line, words):
     report = built / "report" / "report.typ"
     report.write_text(report.read_text() + line)
     before = contents(built)
@@ -113,7 +105,7 @@ def test_a_missing_number_or_file_stops_the_report(built, script, line, words):
     assert contents(built) == before
 
 
-def test_one_notebook_or_a_trial_leaves_the_rest(built, script):
+def test_one_notebook_or_a_trial_leaves_the_rest(built):
     before = contents(built)
     edit(built, "02_toy.ipynb", "answer = 42", "answer = 43")
     run = build(built, "--only", "02")
@@ -164,7 +156,7 @@ def parameters(project, source):
     return path
 
 
-def test_data_sets_are_those_that_the_parameters_name(project, script, monkeypatch):
+def test_data_sets_are_those_that_the_parameters_name(project, monkeypatch):
     source = 'data_sets = ["ijcnn1"]\nC, other = 1.0, "a9a"  # w8a\nn_rows = 2**10\nimport os\nprint(os)'
     path = parameters(project, source)
     settings = script.settings_of([path])
@@ -178,7 +170,7 @@ def test_data_sets_are_those_that_the_parameters_name(project, script, monkeypat
     assert script.missing_data(script.settings_of([path], {"data_sets": ["a9a"]})) == "a9a is not on this machine"
 
 
-def test_the_report_alone_is_compiled_from_what_is_published(built, script):
+def test_the_report_alone_is_compiled_from_what_is_published(built):
     before = contents(built)
     report = built / "report" / "report.typ"
     report.write_text(report.read_text() + "More.")

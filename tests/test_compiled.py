@@ -71,8 +71,6 @@ def test_a_change_of_one_file_reaches_what_was_compiled_from_others(package):
     assert text.count("return loss / sqnorm\n") == 1
     rules.write_text(text.replace("return loss / sqnorm\n", "return loss / sqnorm * 0.5\n"))
     assert fit(package) == 0.0
-    rules.write_text(text)
-    assert fit(package) == -0.25
 
 
 def test_compiled_code_is_kept_as_long_as_no_source_changes(package):
@@ -111,7 +109,5 @@ def test_learners_fit_in_a_package_folder_that_is_mounted_read_only(package, tmp
         home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home")}
         assert fit(package, **home) == -0.25
         assert kept(tmp_path / "home"), "the user's cache is used where there is one"
-        nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "IPYTHONDIR": "/dev/null"}
-        assert fit(package, **nowhere) == -0.25
     finally:
         subprocess.run(["umount", "-l", package], check=True)
