@@ -31,7 +31,7 @@ lint: $(STAMP)  ## Check style and format
 	$(PY) -m ruff format --check .
 
 unit: $(STAMP)
-	$(PY) -m pytest -n 2 --dist worksteal
+	$(PY) -m pytest -n 2 --dist worksteal -p no:nbval
 
 # Real data: every output must come out as stored. Otherwise the cells must run, on a small stand-in.
 # pytest's own settings make any warning an error, which is not for the machinery of Jupyter.

@@ -43,10 +43,7 @@ def test_every_link_within_the_page_has_a_target_and_every_picture_its_words(pag
 
 @pytest.mark.parametrize(("scheme", "rules"), [("light", []), ("dark", ["color-contrast"])])
 def test_axe_finds_nothing_to_complain_about(page, scheme, rules):
-    """Contrast, headings, tables, links: all rules of axe-core, in the dark those of which colours may break one.
-
-    Formulas and the lower rows of long tables are left out: they are made alike, and axe looks at every letter.
-    """
+    """All rules of axe-core, in the dark those of colours; without formulas and long tables; each letter takes time."""
     page.prefers(color_scheme=scheme)
     page.open()
     page.run("document.querySelectorAll('math, tr:nth-child(n + 5)').forEach((each) => each.replaceChildren())")
