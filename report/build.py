@@ -7,6 +7,7 @@ neither on this machine nor to be had, the whole run uses small stand-in data an
 
 import argparse
 import ast
+import asyncio
 import contextlib
 import fcntl
 import html
@@ -285,7 +286,7 @@ def run_all(settings, parameters, stage, stand_in):
         runs = {}
         for source, known in settings.items():
             replaced = {name: value for name, value in parameters.items() if name in known}
-            runs[source] = pool.submit(run, source, stage / "notebooks" / source.name, replaced)
+            runs[source] = pool.submit(in_thread, source, stage / "notebooks" / source.name, replaced)
         try:
             for source, one in runs.items():
                 took[source.stem] = one.result()
@@ -298,6 +299,15 @@ def run_all(settings, parameters, stage, stand_in):
         finally:
             pool.shutdown(cancel_futures=True)  # those that have not begun; after a failure nothing is published
     return took
+
+
+def in_thread(*arguments):
+    """Call `run`, and close the event loop that papermill opened in this thread."""
+    try:
+        return run(*arguments)
+    finally:
+        with contextlib.suppress(RuntimeError):
+            asyncio.get_event_loop().close()
 
 
 def run(source, target, parameters=None):
