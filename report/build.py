@@ -7,7 +7,6 @@ neither on this machine nor to be had, the whole run uses small stand-in data an
 
 import argparse
 import ast
-import asyncio
 import contextlib
 import fcntl
 import html
@@ -18,7 +17,6 @@ import shutil
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -41,7 +39,6 @@ SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.cs
 REPORT, PDF, WEB = "report/report.typ", "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STAND_IN_ROWS = "6000"  # rows of a stand-in file, at most: enough for every notebook to run, whose numbers mean nothing
-TOGETHER = 2  # notebooks that run at a time, each in a kernel of its own
 DATA_SETS = "data_sets"  # the name under which a notebook's parameters list the data sets it loads
 
 
@@ -136,7 +133,6 @@ def build(root, notebooks, full=True, parameters=None):
         [PDF, WEB, explore.PAGE, *(f"notebooks/{path.name}" for path in notebooks), *names_in(target, GENERATED)],
     )
     kept = () if full else GENERATED
-    start = time.perf_counter()
     before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README), *matching(published, kept))}
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
         stage = Path(folder)
@@ -155,7 +151,7 @@ def build(root, notebooks, full=True, parameters=None):
     if full:
         for half in matching(target, HALF):
             half.unlink()
-    for name, seconds in [*took.items(), ("in all", time.perf_counter() - start)]:
+    for name, seconds in [*took.items(), ("in all", sum(took.values()))]:
         print(f"{name:<32}{seconds:8.1f} s")
     written = [*(["notebooks/", "figures/", "report/results/"] if notebooks else []), PDF, WEB]
     print("Written:", ", ".join(str((target / name).relative_to(root)) for name in written))
@@ -277,37 +273,20 @@ def read(path):
 
 
 def run_all(settings, parameters, stage, stand_in):
-    """Run the notebooks into `stage`, two at a time, each with its own parameters; return the seconds each took."""
+    """Run the notebooks into `stage`, each with those of the parameters it has; return the seconds each took."""
     os.environ["PA_LAB_OUTPUT"] = str(stage)  # the kernels inherit it
     os.environ["PYTHONHASHSEED"] = "0"  # some libraries draw in the order of a set of strings
     os.environ["PA_LAB_PROGRESS"] = "0"  # papermill shows its own; bars would stay in the notebooks
     took = {}
-    with ThreadPoolExecutor(TOGETHER) as pool:
-        runs = {}
-        for source, known in settings.items():
-            replaced = {name: value for name, value in parameters.items() if name in known}
-            runs[source] = pool.submit(in_thread, source, stage / "notebooks" / source.name, replaced)
-        try:
-            for source, one in runs.items():
-                took[source.stem] = one.result()
-                if not stand_in and (stage / store.TAINT_FILE).exists():
-                    raise BuildError(
-                        f"{source.name}, or the one beside it, fell back to stand-in data in a run on real data; name "
-                        f"the data sets it loads in its parameters, as in {DATA_SETS} = ['ijcnn1'], so that they are "
-                        "looked for first."
-                    )
-        finally:
-            pool.shutdown(cancel_futures=True)  # those that have not begun; after a failure nothing is published
+    for source, known in settings.items():
+        replaced = {name: value for name, value in parameters.items() if name in known}
+        took[source.stem] = run(source, stage / "notebooks" / source.name, replaced)
+        if not stand_in and (stage / store.TAINT_FILE).exists():
+            raise BuildError(
+                f"{source.name} fell back to stand-in data in a run on real data; name the data sets it loads in "
+                f"its parameters, as in {DATA_SETS} = ['ijcnn1'], so that they are looked for first."
+            )
     return took
-
-
-def in_thread(*arguments):
-    """Call `run`, and close the event loop that papermill opened in this thread."""
-    try:
-        return run(*arguments)
-    finally:
-        with contextlib.suppress(RuntimeError):
-            asyncio.get_event_loop().close()
 
 
 def run(source, target, parameters=None):
