@@ -7,6 +7,7 @@ neither on this machine nor to be had, the whole run uses small stand-in data an
 
 import argparse
 import ast
+import asyncio
 import contextlib
 import fcntl
 import html
@@ -17,6 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -39,6 +41,7 @@ SOURCES = ("report/*.typ", "report/sections/*.typ", "report/*.bib", "report/*.cs
 REPORT, PDF, WEB = "report/report.typ", "report/report.pdf", "report/report.html"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STAND_IN_ROWS = "6000"  # rows of a stand-in file, at most: enough for every notebook to run, whose numbers mean nothing
+TOGETHER = 2  # notebooks that run at a time, each in a kernel of its own
 DATA_SETS = "data_sets"  # the name under which a notebook's parameters list the data sets it loads
 
 
@@ -133,6 +136,7 @@ def build(root, notebooks, full=True, parameters=None):
         [PDF, WEB, explore.PAGE, *(f"notebooks/{path.name}" for path in notebooks), *names_in(target, GENERATED)],
     )
     kept = () if full else GENERATED
+    start = time.perf_counter()
     before = {path: path.read_bytes() for path in (*notebooks, *root.glob(README), *matching(published, kept))}
     with tempfile.TemporaryDirectory(prefix="staging-", dir=root / "build") as folder:
         stage = Path(folder)
@@ -151,7 +155,7 @@ def build(root, notebooks, full=True, parameters=None):
     if full:
         for half in matching(target, HALF):
             half.unlink()
-    for name, seconds in [*took.items(), ("in all", sum(took.values()))]:
+    for name, seconds in [*took.items(), ("in all", time.perf_counter() - start)]:
         print(f"{name:<32}{seconds:8.1f} s")
     written = [*(["notebooks/", "figures/", "report/results/"] if notebooks else []), PDF, WEB]
     print("Written:", ", ".join(str((target / name).relative_to(root)) for name in written))
@@ -273,30 +277,47 @@ def read(path):
 
 
 def run_all(settings, parameters, stage, stand_in):
-    """Run the notebooks into `stage`, each with those of the parameters it has; return the seconds each took."""
+    """Run the notebooks into `stage`, two at a time, each with its own parameters; return the seconds each took."""
     os.environ["PA_LAB_OUTPUT"] = str(stage)  # the kernels inherit it
     os.environ["PYTHONHASHSEED"] = "0"  # some libraries draw in the order of a set of strings
     os.environ["PA_LAB_PROGRESS"] = "0"  # papermill shows its own; bars would stay in the notebooks
     took = {}
-    for source, known in settings.items():
-        replaced = {name: value for name, value in parameters.items() if name in known}
-        took[source.stem] = run(source, stage / "notebooks" / source.name, replaced)
-        if not stand_in and (stage / store.TAINT_FILE).exists():
-            raise BuildError(
-                f"{source.name} fell back to stand-in data in a run on real data; name the data sets it loads in "
-                f"its parameters, as in {DATA_SETS} = ['ijcnn1'], so that they are looked for first."
-            )
+    with contextlib.chdir(next(iter(settings)).parent if settings else stage), ThreadPoolExecutor(TOGETHER) as pool:
+        runs = {}  # all in one working directory, their own, as Jupyter does: threads cannot have one each
+        for source, known in settings.items():
+            replaced = {name: value for name, value in parameters.items() if name in known}
+            runs[source] = pool.submit(in_thread, source, stage / "notebooks" / source.name, replaced)
+        try:
+            for source, one in runs.items():
+                took[source.stem] = one.result()
+                if not stand_in and (stage / store.TAINT_FILE).exists():
+                    raise BuildError(
+                        f"{source.name}, or the one beside it, fell back to stand-in data in a run on real data; name "
+                        f"the data sets it loads in its parameters, as in {DATA_SETS} = ['ijcnn1'], so that they are "
+                        "looked for first."
+                    )
+        finally:
+            pool.shutdown(cancel_futures=True)  # those that have not begun; after a failure nothing is published
     return took
 
 
+def in_thread(*arguments):
+    """Call `run`, and close the event loop that papermill opened in this thread."""
+    try:
+        return run(*arguments)
+    finally:
+        with contextlib.suppress(RuntimeError):
+            asyncio.get_event_loop().close()
+
+
 def run(source, target, parameters=None):
-    """Run a notebook into `target`, in the folder of `source` as Jupyter does; return the seconds it took."""
+    """Run a notebook into `target`, in the working directory; return the seconds it took."""
     start = time.perf_counter()
     target.parent.mkdir(parents=True, exist_ok=True)
     for attempts_left in (2, 1, 0):
         nbformat.write(read(source), target)
         try:
-            notebook = execute(source.parent, target, parameters)
+            notebook = execute(target, parameters)
             break
         except PapermillExecutionError as error:
             where = f"cell {error.cell_index + 1} (In [{error.exec_count}])"
@@ -314,13 +335,12 @@ def run(source, target, parameters=None):
     return time.perf_counter() - start
 
 
-def execute(folder, target, parameters):
-    """Run a notebook in place, with `folder` as its working directory, and return it."""
+def execute(target, parameters):
+    """Run a notebook in place and return it."""
     place = str(target).replace("{", "{{").replace("}", "}}")  # papermill fills in parameters here
     return papermill.execute_notebook(
         *(place, place, parameters),
         kernel_name=KERNEL["name"],
-        cwd=folder,
         progress_bar={"desc": target.stem},
         coalesce_streams=True,  # how prints are cut into pieces depends on timing
         extra_arguments=["--log-level=ERROR"],
