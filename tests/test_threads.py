@@ -141,9 +141,6 @@ def test_weights_and_pickles_read_from_another_thread_are_whole():
         finally:
             done.set()
 
-    threads = [threading.Thread(target=write), threading.Thread(target=read)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        [pool.submit(f) for f in (write, read)][1].result()
     assert seen == {0.0}
