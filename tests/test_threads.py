@@ -142,5 +142,6 @@ def test_weights_and_pickles_read_from_another_thread_are_whole():
             done.set()
 
     with ThreadPoolExecutor(2) as pool:
-        [pool.submit(f) for f in (write, read)][1].result()
+        for future in [pool.submit(write), pool.submit(read)]:
+            future.result()
     assert seen == {0.0}
