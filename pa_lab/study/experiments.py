@@ -138,8 +138,8 @@ def campaign(
 
     A notebook that calls this reads the stored rows. It also runs the first setting again, and stops if the outcome
     differs. Where the settings are others than the stored ones (a reader changed them), or on stand-in data, whose
-    sweep stops after the settings with the first seed, all are run. With ``PA_LAB_CAMPAIGN=NAME`` in the environment
-    all are run and stored.
+    sweep stops after the settings with the first two seeds, all are run. With ``PA_LAB_CAMPAIGN=NAME`` in the
+    environment all are run and stored.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def campaign(
         store.save_campaign(name, frame, data, time.perf_counter() - start)
         return store.load_campaign(name)
     if store.is_stand_in():
-        seed = settings[0].get("seed")
-        return sweep(run, [setting for setting in settings if setting.get("seed") == seed], label=name, **shared)
+        seeds = list(dict.fromkeys(setting.get("seed") for setting in settings))[:2]
+        return sweep(run, [setting for setting in settings if setting.get("seed") in seeds], label=name, **shared)
     stored = store.load_campaign(name)
     if not _same_settings(stored, settings):
         return sweep(run, settings, label=name, **shared)
