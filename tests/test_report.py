@@ -345,13 +345,12 @@ def test_the_three_scripts_run_as_printed():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12_000, 5))
     y = (X[:, 0] + 2 * X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=12_000) > 2.5).astype(int)
-    names = {"X": X, "y": y, "delay": 900, "size": 100, "n": 3000, "ask": lambda row: int(X[row, 0] > 1.2)}
+    names = {"X": X, "y": y, "delay": 900, "size": 100, "n": 3000, "new": [], "ask": lambda row: int(X[row, 0] > 1.2)}
     for script in re.findall(r"```python\n(.*?)```", (REPORT / "sections" / "f_reproduce.typ").read_text(), re.S):
         exec(script, names)
     assert 0.01 < names["alarms"].mean() < 0.06 and y[names["alarms"]].mean() > 2 * y.mean()
     assert len(names["paid"]) == 200 and (names["final"].predict(X) == (X[:, 0] > 1.2)).mean() > 0.95
     assert all(scores[names["first"] :].all() for scores in names["paths"])  # the choice sees no row without a score
     assert all(roc_auc_score(y, names[k].decision_function(names["Z"])) > 0.95 for k in ("every", "better", "small"))
-    come = ([(X[i : i + 100], None), (None, y[i - 900 : i - 800])][: 1 + (i >= 900)] for i in range(0, len(X), 100))
-    scores = np.concatenate([*names["live"](names["models"][28], (pair for pairs in come for pair in pairs))])
+    scores = np.concatenate([*names["live"](names["models"][28], names["pairs"](X, y, 900, 100))])
     assert roc_auc_score(y[-len(scores) :], scores) > roc_auc_score(y[1000:], names["paths"][28][1000:]) - 0.02
