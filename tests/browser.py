@@ -58,7 +58,7 @@ class Page:
 
     def address(self, wanted=None):
         """What the address holds after the #, once it holds what is wanted; it follows after a moment."""
-        end = time.monotonic() + 3
+        end = time.monotonic() + 30
         while True:
             found = self.driver.current_url.partition("#")[2]
             if wanted is None or wanted in found or time.monotonic() > end:
@@ -67,7 +67,7 @@ class Page:
 
     def address_becomes(self, wanted):
         """Whether the address comes to be this one."""
-        end = time.monotonic() + 3
+        end = time.monotonic() + 30
         while self.address() != wanted and time.monotonic() < end:
             time.sleep(0.05)
         return self.address() == wanted

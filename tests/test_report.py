@@ -163,14 +163,7 @@ FACTS = {  # settings of a protocol, a file or a figure, which are no measuremen
     "a_assignment.typ": {0.95, 250.0, 300.0, 1000.0, 3000.0},  # the share of the quality aimed at; windows of a refit
     "05_labels.typ": {0.95, 0.03, EVERY, WINDOW},  # the share of the quality aimed at; a budget; what steers delta
     "07_generalized.typ": {10.0, 0.05, 0.75},  # features, a level of a test, rows trained on
-    "07_streams.typ": {
-        21578.0,
-        10000.0,
-        2000.0,
-        40.0,
-        30.0,
-        20.0,
-    },  # a collection; settings of a contest
+    "07_streams.typ": {21578.0, 10000.0, 2000.0, 40.0, 30.0, 20.0},  # a collection; settings of a contest
     "08_conclusion.typ": {500.0},  # labels in the recipe
     "b_regression.typ": {4.0, 3000.0},  # features, as in the source; rows of a part of the stream
     "e_published.typ": {20_000, 100, 14990.0, 3200.0, 27.0, 22.0},  # rows and columns of the paper, and most rows read

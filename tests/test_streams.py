@@ -118,6 +118,8 @@ def test_a_refitted_model_knows_the_last_rows_whose_labels_have_come(stream, for
         assert np.array_equal(refitted.predict(X[:9]) > 0, refitted.decision_function(X[:9]) > 0)
     alone = streams.Refitted(PAClassifier()).partial_fit(X[:20], np.ones(20, int))
     assert (alone.predict(X[:3]) == 1).all() and not alone.decision_function(X[:3]).any()
+    with pytest.raises(ValueError, match="inconsistent"):
+        alone.partial_fit(X[:20], np.ones(19, int))
 
 
 def test_every_learner_has_a_score_and_every_choice_where_its_setting_is_chosen():

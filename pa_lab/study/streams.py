@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_consistent_length
 
 from pa_lab.kernel import KernelPAClassifier
 from pa_lab.linear import PAClassifier
@@ -330,6 +331,7 @@ class Refitted(ClassifierMixin, BaseEstimator):
 
     def partial_fit(self, X, y, classes=None):
         """Keep the last rows; fit to them if enough are new."""
+        check_consistent_length(X, y)
         if not hasattr(self, "rows_"):
             self.rows_, self.labels_, self.new_, self.model_, self.classes_ = X[:0], y[:0], 0, None, classes
         stack = sp.vstack if sp.issparse(X) else np.concatenate
